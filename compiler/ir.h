@@ -1,0 +1,212 @@
+/* ir.h: the tensor graph.
+ *
+ * One graph holds the tensor work of a whole program in SSA form. Nodes are appended, so an input always has a smaller
+ * number than its user: node order is a topological order. Every node belongs to a region, the straight-line piece of
+ * work between two host decisions in which it is computed. A value used in another region than its own has memory of
+ * its own ("crosses"); values inside one region share memory.
+ *
+ * Types and shapes are strict here: the inputs of a map have one shape and (but for `where`, `cast`) one type;
+ * promotion and broadcasting are the language's business and are explicit nodes.
+ */
+#ifndef NNC_IR_H
+#define NNC_IR_H
+
+#include "diag.h"
+
+#define MAX_RANK 8
+
+typedef enum DType { DT_F32, DT_F64, DT_I32, DT_I64, DT_U8, DT_BOOL, DT_N } DType;
+
+const char *dtype_name(DType t); /* "f32" … */
+int dtype_size(DType t);         /* bytes of one element in memory; bool is one byte */
+bool dtype_is_real(DType t);
+bool dtype_is_int(DType t); /* not bool */
+
+/* A run-time count with a bound: the rows of a last batch, the rows given to an export. */
+typedef struct Count {
+    int id;
+    const char *name;
+    int64_t bound;
+} Count;
+
+/* An extent. count == NULL: exactly n. Else n is the bound and the extent at run time is count * (n / count->bound). */
+typedef struct Dim {
+    int64_t n;
+    const Count *count;
+} Dim;
+
+typedef struct Shape {
+    int rank;
+    Dim dim[MAX_RANK];
+} Shape;
+
+bool dim_equal(Dim a, Dim b);
+bool shape_equal(const Shape *a, const Shape *b);
+int64_t shape_elements(const Shape *s); /* product of the bounds */
+const Count *shape_count(const Shape *s); /* the count that stands in it, NULL: static */
+const char *shape_text(Arena *a, const Shape *s); /* "[64, 10]" */
+Shape shape_of(int rank, const int64_t *n);
+Shape shape_scalar(void);
+Shape shape_without(const Shape *s, unsigned axes); /* drops the axes of the bit set */
+
+typedef enum OpKind {
+    KIND_LEAF,
+    KIND_MAP,
+    KIND_REDUCE,
+    KIND_MOVE,
+    KIND_CONTRACT,
+    KIND_INDEXED,
+    KIND_RANDOM,
+    KIND_SCAN,
+    KIND_EFFECT
+} OpKind;
+
+enum { OPF_COMM = 1, OPF_ASSOC = 2, OPF_CMP = 4, OPF_COSTLY = 8, OPF_NOGRAD = 16, OPF_FLAT = 32 };
+
+typedef enum Op {
+#define OP(name, ...) OP_##name,
+#include "ops.h"
+#undef OP
+    OP_N
+} Op;
+
+typedef struct Graph Graph;
+typedef struct Node Node;
+typedef struct Region Region; /* program.h */
+typedef struct Home Home;     /* program.h: storage that outlives a region */
+typedef struct Scalar Scalar; /* program.h: a host value handed to a region */
+typedef struct DataSource DataSource; /* program.h */
+
+/* What a gradient rule gets: y = op(in…), dy is the gradient of y. It adds to the gradients of its inputs. */
+typedef struct Grad Grad;
+
+typedef struct OpInfo {
+    const char *name;
+    int args;
+    OpKind kind;
+    unsigned flags;
+    void (*shape)(Node *n); /* sets dtype and shape; bug() on a graph that is wrong */
+    void (*grad)(Grad *gr, Node *n, Node *dy);
+    const char *form, *form64;
+} OpInfo;
+extern const OpInfo op_info[OP_N];
+
+/* Typed attributes; which member counts is fixed by the op. */
+typedef union Attr {
+    struct { double value; const double *data; } constant; /* one value for all elements, or one each (row-major) */
+    Home *home;                                    /* read */
+    Scalar *scalar;                                /* scalar */
+    const Count *count;                            /* count: its run-time value as an i32 scalar */
+    int axis;                                      /* iota, concat, cumsum, argmax, argmin, slice_at, put_at */
+    struct { int axis; bool reverse; } cumsum;     /* same place for the axis as above */
+    unsigned axes;                                 /* sum prod max min: bit set */
+    int perm[MAX_RANK];                            /* permute: output axis i is input axis perm[i] */
+    struct { int64_t start[MAX_RANK], step[MAX_RANK]; } slice; /* output i is input start + i*step; step may be < 0 */
+    struct { int64_t lo[MAX_RANK]; double value; } pad;        /* output extents are in the shape */
+    struct { bool ta, tb; } dot;
+    struct { DataSource *source; } batch;
+    struct { uint32_t place; int64_t lo, hi; } random; /* place: hash of path and ordinal; lo, hi: randint */
+} Attr;
+
+struct Node {
+    int id;
+    Op op;
+    DType dtype;
+    Shape shape; /* for leaves, cast, reshape, broadcast, pad, slice, random: given by the maker */
+    int nin;
+    Node **in;
+    Attr attr;
+    Region *region;
+    Span span;        /* the place in the .nn file it comes from */
+    const char *name; /* the user's name for the value (h1, loss, d_h1), or NULL */
+};
+
+struct Graph {
+    Arena *arena;
+    VEC(Node *) nodes;
+    Region *region; /* where new nodes go */
+    Span span;      /* what new nodes inherit */
+    DType real;     /* the program's float: DT_F32 or DT_F64 */
+};
+
+Graph *graph_new(Arena *a, DType real);
+
+/* The general maker: copies what it is given, runs the shape rule, appends. The other makers are one line each. */
+Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype, const Shape *shape);
+
+Node *graph_unary(Graph *g, Op op, Node *x);
+Node *graph_binary(Graph *g, Op op, Node *x, Node *y);
+Node *graph_where(Graph *g, Node *c, Node *x, Node *y);
+Node *graph_fma(Graph *g, Node *a, Node *b, Node *c);
+Node *graph_cast(Graph *g, Node *x, DType t); /* x itself when it has the type */
+Node *graph_constant(Graph *g, DType t, const Shape *s, double value);
+Node *graph_data(Graph *g, DType t, const Shape *s, const double *data);
+Node *graph_read(Graph *g, Home *h);
+Node *graph_scalar(Graph *g, Scalar *s);
+Node *graph_count(Graph *g, const Count *c);
+Node *graph_iota(Graph *g, const Shape *s, int axis);
+Node *graph_batch(Graph *g, DataSource *src, Node *index, const Shape *row);
+Node *graph_reduce(Graph *g, Op op, Node *x, unsigned axes);
+Node *graph_argreduce(Graph *g, Op op, Node *x, int axis);
+Node *graph_reshape(Graph *g, Node *x, const Shape *s);   /* x itself when it has the shape */
+Node *graph_permute(Graph *g, Node *x, const int *perm);
+Node *graph_broadcast(Graph *g, Node *x, const Shape *s); /* equal rank, extents 1 grow; x itself when equal */
+/* NumPy's rule: adds leading axes, then broadcasts. */
+Node *graph_broadcast_to(Graph *g, Node *x, const Shape *s);
+Node *graph_slice(Graph *g, Node *x, const int64_t *start, const int64_t *step, const Shape *s);
+Node *graph_pad(Graph *g, Node *x, const int64_t *lo, const Shape *s, double value);
+Node *graph_concat(Graph *g, int n, Node *const *x, int axis);
+Node *graph_slice_at(Graph *g, Node *x, Node *start, int axis, int64_t length);
+Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis);
+Node *graph_dot(Graph *g, Node *a, Node *b, bool ta, bool tb);
+Node *graph_gather(Graph *g, Node *x, Node *index);
+Node *graph_pick(Graph *g, Node *x, Node *index);
+Node *graph_scatter_add(Graph *g, Node *base, Node *index, Node *update);
+Node *graph_cumsum(Graph *g, Node *x, int axis, bool reverse);
+Node *graph_random(Graph *g, Op op, Node *execution, uint32_t place, DType t, const Shape *s, int64_t lo, int64_t hi);
+Node *graph_check(Graph *g, Node *loss);
+/* The number of elements over the axes as a scalar of type t: a constant, or computed from a count. */
+Node *graph_size(Graph *g, const Shape *s, unsigned axes, DType t);
+
+/* Checks every invariant stated here; bug() names the node. After each pass in debug builds. */
+void graph_verify(const Graph *g);
+/* One line a node. */
+void graph_dump(const Graph *g, Text *out, const Diag *d);
+
+/* ---- differentiation (grad.c) ----
+ * out[i] = d loss / d targets[i] with the shape of targets[i], or NULL when the loss does not depend on it.
+ * A target may be any node. On a loss that reaches a target through an op without a gradient: false, *blame is that node.
+ * The gradient nodes go to g->region and can be differentiated again. */
+bool grad_build(Graph *g, Node *loss, Node *const *targets, int n, Node **out, Node **blame);
+
+/* For gradient rules. */
+Graph *grad_graph(Grad *gr);
+void grad_add(Grad *gr, Node *input, Node *dx); /* adds dx to the gradient of an input; ignores inputs nobody asked for */
+bool grad_wants(const Grad *gr, const Node *input);
+
+/* ---- the oracle (interp.c), compiled for f64 and for f32 ----
+ * Values are row-major arrays of double (whatever the dtype), of the run-time extents. */
+typedef struct Value {
+    Shape shape; /* run-time extents, no counts */
+    double *at;
+} Value;
+typedef struct Interp Interp;
+/* What the graph cannot know: contents of homes, scalars, counts, rows of data sources, the seed. */
+typedef struct InterpEnv {
+    void *context;
+    const Value *(*home)(void *context, const Home *h);
+    double (*scalar)(void *context, const Scalar *s);
+    int64_t (*count)(void *context, const Count *c);
+    /* row `row` of the source into out (row_elements doubles) */
+    void (*source_row)(void *context, const DataSource *s, int64_t row, double *out);
+    uint64_t seed;
+} InterpEnv;
+/* single: every operation rounds to f32 where the node is f32 (else all arithmetic of real nodes is f64). */
+Interp *interp_new(Arena *a, const InterpEnv *env, bool single);
+/* The value of a node, with everything it needs (kept until interp_forget). */
+const Value *interp_value(Interp *in, const Node *n);
+void interp_forget(Interp *in);
+/* First fault seen (check, index out of range), NULL when none. */
+const Node *interp_fault(const Interp *in);
+
+#endif

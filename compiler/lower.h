@@ -1,0 +1,67 @@
+/* lower.h: what is left of a program once its graph has become kernels over buffers: the contract between
+ * the kernel side (fuse, layout, schedule) and the program side (order of calls, barriers, memory plan, emission).
+ */
+#ifndef NNC_LOWER_H
+#define NNC_LOWER_H
+
+#include "program.h"
+
+/* Where element (i, j, …) of a buffer lies. Every access goes through it; a layout is a choice for speed, never for meaning. */
+typedef enum Layout {
+    LAYOUT_ROWS,    /* row-major */
+    LAYOUT_PANELS16 /* rank 2 [k][n]: [(n + 15) / 16][k][16]; the padding columns of the last panel hold anything */
+} Layout;
+
+typedef struct Buffer {
+    int id;
+    const char *name; /* C identifier, unique in the program: h1, d_h1, net_linear0_w */
+    DType dtype;
+    Shape shape;
+    Layout layout;
+    Home *home; /* its storage, or NULL */
+    Node *node; /* the value it holds, when it is no home */
+    Region *region;    /* the only region that uses it; NULL: persistent */
+    int64_t bytes;     /* with padding, multiple of 64 */
+    int64_t offset;    /* in the arena, set by plan */
+} Buffer;
+
+/* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only the part t of T of the
+ * buffer, cut along the same axis by the same rule as in every other owner access with this T: no barrier is needed
+ * between two such kernels. */
+typedef struct Access {
+    Buffer *buffer;
+    bool owner;
+} Access;
+
+typedef struct Nest Nest; /* loop.h */
+
+typedef struct Kernel {
+    int id;
+    const char *name; /* C identifier of the function: "linear_relu" */
+    Region *region;
+    Span span;
+    const char *note; /* comment above the function: source line, shapes, work */
+    VEC(Access) reads;
+    VEC(Access) writes; /* a buffer in both is updated in place */
+    VEC(Scalar *) scalars;
+    VEC(const Count *) counts;
+    int tiles;          /* 1: runs on one thread */
+    double flops, bytes;
+    Nest *nest;
+    int same_as; /* id of the earlier kernel with the same text (then only calls differ), or its own id */
+    bool check;  /* sets the fault word; what follows in the region may not run when it is set */
+} Kernel;
+
+typedef struct Lowered {
+    Program *program;
+    VEC(Buffer *) buffers;
+    VEC(Kernel *) kernels; /* in the order of execution within each region; regions in order of their numbers */
+    int64_t arena_bytes;   /* set by plan */
+    bool *barrier_after;   /* per kernel, set by plan */
+} Lowered;
+
+/* The buffer a node's value is read from by the host or by a later region; NULL when it was never stored. */
+Buffer *lower_buffer_of_node(const Lowered *l, const Node *n);
+Buffer *lower_buffer_of_home(const Lowered *l, const Home *h);
+
+#endif

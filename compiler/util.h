@@ -1,0 +1,79 @@
+/* util.h: memory, strings and growable arrays of the compiler.
+ *
+ * All memory of a compilation comes from arenas; only util.c calls malloc. An arena hands out zeroed,
+ * 16-byte aligned memory and is freed as a whole. Running out of memory ends the program (exit 2).
+ */
+#ifndef NNC_UTIL_H
+#define NNC_UTIL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Arena Arena;
+
+Arena *arena_new(void);
+void *arena_alloc(Arena *a, size_t bytes);
+void arena_free(Arena *a);
+
+/* The string that printf would print, in the arena. */
+char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
+char *arena_strndup(Arena *a, const char *s, size_t n);
+
+#define NEW(arena, T) ((T *)arena_alloc(arena, sizeof(T)))
+#define NEW_ARRAY(arena, T, n) ((T *)arena_alloc(arena, sizeof(T) * (size_t)(n)))
+
+/* A growable array in an arena: VEC(Node *) nodes; vec_push(arena, &nodes, n); nodes.at[i], nodes.n.
+ * Growing copies; the old block stays in the arena until that is freed. */
+#define VEC(T)  \
+    struct {    \
+        T *at;  \
+        int n;  \
+        int cap; \
+    }
+#define vec_push(arena, v, ...)                                                                     \
+    do {                                                                                            \
+        if ((v)->n == (v)->cap)                                                                     \
+            (v)->at = vec_grow(arena, (v)->at, sizeof *(v)->at, (v)->n, &(v)->cap);                 \
+        (v)->at[(v)->n++] = (__VA_ARGS__);                                                          \
+    } while (0)
+void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap);
+
+/* A growing string; `at` is always terminated once anything was added. */
+typedef struct Text {
+    Arena *arena;
+    char *at;
+    size_t n, cap;
+} Text;
+
+void text_add(Text *t, const char *s);
+void text_addn(Text *t, const char *s, size_t n);
+void text_printf(Text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Interned strings: equal text, equal pointer. */
+typedef struct Interner Interner;
+Interner *interner_new(Arena *a);
+const char *intern(Interner *in, const char *s, size_t n);
+const char *intern_str(Interner *in, const char *s);
+
+/* Whole file in the arena, terminated; NULL (and errno) when it cannot be read. */
+char *read_file(Arena *a, const char *path, size_t *n);
+/* Writes to a temporary name and renames; false (and errno) when that fails, and nothing is left. */
+bool write_file(const char *path, const char *text, size_t n);
+
+/* 32-bit FNV-1a; places of random numbers and structural hashes. */
+uint32_t hash_bytes(uint32_t h, const void *p, size_t n);
+#define HASH_START 2166136261u
+
+/* An error in nnc itself: prints it and aborts. */
+_Noreturn void bug_at(const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+#define bug(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
+
+#endif
