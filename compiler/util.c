@@ -1,0 +1,277 @@
+/* util.c: arenas, growing strings, the interner, files. The only file of the compiler that allocates. */
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void bug_at(const char *file, int line, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "nnc: bug at %s:%d: ", file, line);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    abort();
+}
+
+/* ---- arena: a list of chunks, the first is the one that is filled -------------------------------------------- */
+
+enum { ALIGN = 16, CHUNK = 256 * 1024 };
+
+typedef struct Chunk {
+    struct Chunk *next;
+    size_t used, size;
+    _Alignas(ALIGN) char data[];
+} Chunk;
+
+struct Arena {
+    Chunk *chunks;
+};
+
+static void *need(void *p) {
+    if (!p) {
+        fputs("nnc: out of memory\n", stderr);
+        exit(2);
+    }
+    return p;
+}
+
+Arena *arena_new(void) {
+    return need(calloc(1, sizeof(Arena)));
+}
+
+static Chunk *chunk_new(size_t size) {
+    Chunk *c = need(calloc(1, sizeof(Chunk) + size));
+    c->size = size;
+    return c;
+}
+
+void *arena_alloc(Arena *a, size_t bytes) {
+    if (bytes > SIZE_MAX / 2)
+        need(NULL);
+    bytes = (MAX(bytes, 1) + ALIGN - 1) / ALIGN * ALIGN;
+    Chunk *c = a->chunks;
+    if (bytes > CHUNK / 4) { /* a chunk of its own, behind the one that is being filled */
+        Chunk *big = chunk_new(bytes);
+        big->used = bytes;
+        big->next = c ? c->next : NULL;
+        if (c)
+            c->next = big;
+        else
+            a->chunks = big;
+        return big->data;
+    }
+    if (!c || c->size - c->used < bytes) {
+        Chunk *fresh = chunk_new(CHUNK);
+        fresh->next = c;
+        a->chunks = c = fresh;
+    }
+    void *p = c->data + c->used;
+    c->used += bytes;
+    return p;
+}
+
+void arena_free(Arena *a) {
+    if (!a)
+        return;
+    for (Chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        bug("format \"%s\"", fmt);
+    char *s = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(s, (size_t)n + 1, fmt, ap);
+    return s;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    char *s = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n) {
+    char *copy = arena_alloc(a, n + 1);
+    if (n)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap) {
+    int grown = *cap ? *cap * 2 : 8;
+    if (*cap > INT32_MAX / 2)
+        need(NULL);
+    void *fresh = arena_alloc(a, item * (size_t)grown);
+    if (n)
+        memcpy(fresh, at, item * (size_t)n);
+    *cap = grown;
+    return fresh;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+void text_addn(Text *t, const char *s, size_t n) {
+    if (t->n + n + 1 > t->cap) {
+        size_t cap = MAX(t->cap * 2, t->n + n + 1);
+        char *fresh = arena_alloc(t->arena, MAX(cap, 64));
+        if (t->n)
+            memcpy(fresh, t->at, t->n);
+        t->at = fresh;
+        t->cap = MAX(cap, 64);
+    }
+    if (n)
+        memcpy(t->at + t->n, s, n);
+    t->n += n;
+    t->at[t->n] = 0;
+}
+
+void text_add(Text *t, const char *s) {
+    text_addn(t, s, strlen(s));
+}
+
+void text_printf(Text *t, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        bug("format \"%s\"", fmt);
+    size_t start = t->n;
+    text_addn(t, "", 0);
+    if (t->n + (size_t)n + 1 > t->cap) { /* room first, then print in place */
+        char *fresh = arena_alloc(t->arena, (t->cap + (size_t)n + 1) * 2);
+        memcpy(fresh, t->at, t->n);
+        t->at = fresh;
+        t->cap = (t->cap + (size_t)n + 1) * 2;
+    }
+    vsnprintf(t->at + start, (size_t)n + 1, fmt, ap);
+    t->n += (size_t)n;
+    va_end(ap);
+}
+
+/* ---- interner: open addressing, a power of two of slots, at most half full ------------------------------------ */
+
+typedef struct Slot {
+    const char *text; /* NULL: free */
+    size_t n;
+    uint32_t hash;
+} Slot;
+
+struct Interner {
+    Arena *arena;
+    Slot *slots;
+    size_t size, used;
+};
+
+uint32_t hash_bytes(uint32_t h, const void *p, size_t n) {
+    const unsigned char *c = p;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ c[i]) * 16777619u;
+    return h;
+}
+
+Interner *interner_new(Arena *a) {
+    Interner *in = NEW(a, Interner);
+    in->arena = a;
+    in->size = 1024;
+    in->slots = NEW_ARRAY(a, Slot, in->size);
+    return in;
+}
+
+static Slot *find_slot(const Interner *in, const char *s, size_t n, uint32_t hash) {
+    for (size_t i = hash & (in->size - 1);; i = (i + 1) & (in->size - 1)) {
+        Slot *slot = &in->slots[i];
+        if (!slot->text)
+            return slot;
+        if (slot->hash == hash && slot->n == n && (n == 0 || memcmp(slot->text, s, n) == 0))
+            return slot;
+    }
+}
+
+static void rehash(Interner *in) {
+    Slot *old = in->slots;
+    size_t n = in->size;
+    in->size *= 2;
+    in->slots = NEW_ARRAY(in->arena, Slot, in->size);
+    for (size_t i = 0; i < n; i++)
+        if (old[i].text)
+            *find_slot(in, old[i].text, old[i].n, old[i].hash) = old[i];
+}
+
+const char *intern(Interner *in, const char *s, size_t n) {
+    uint32_t hash = hash_bytes(HASH_START, s, n);
+    Slot *slot = find_slot(in, s, n, hash);
+    if (slot->text)
+        return slot->text;
+    if (in->used * 2 >= in->size) {
+        rehash(in);
+        slot = find_slot(in, s, n, hash);
+    }
+    *slot = (Slot){arena_strndup(in->arena, s, n), n, hash};
+    in->used++;
+    return slot->text;
+}
+
+const char *intern_str(Interner *in, const char *s) {
+    return intern(in, s, strlen(s));
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+char *read_file(Arena *a, const char *path, size_t *n) {
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    Text t = {.arena = a};
+    text_addn(&t, "", 0);
+    char part[16384];
+    for (size_t got; (got = fread(part, 1, sizeof part, f)) > 0;)
+        text_addn(&t, part, got);
+    int failed = ferror(f) ? (errno ? errno : EIO) : 0;
+    fclose(f);
+    if (failed) {
+        errno = failed;
+        return NULL;
+    }
+    *n = t.n;
+    return t.at;
+}
+
+static bool write_all(FILE *f, const char *text, size_t n) {
+    bool ok = fwrite(text, 1, n, f) == n;
+    int why = errno;
+    if (fclose(f) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    errno = why;
+    return ok;
+}
+
+bool write_file(const char *path, const char *text, size_t n) {
+    Arena *a = arena_new();
+    char *temporary = arena_printf(a, "%s.%ld.tmp", path, (long)getpid());
+    FILE *f = fopen(temporary, "wb");
+    bool ok = f && write_all(f, text, n) && rename(temporary, path) == 0;
+    int why = errno;
+    if (f && !ok)
+        remove(temporary);
+    arena_free(a);
+    errno = why;
+    return ok;
+}
