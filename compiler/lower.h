@@ -27,10 +27,12 @@ typedef struct Buffer {
 
 /* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only the part t of T of the
  * buffer, cut along the same axis by the same rule as in every other owner access with this T: no barrier is needed
- * between two such kernels. */
+ * between two such kernels. `element` (a read): each element is read only for the element at the same place of each
+ * write, before that is stored, so the read buffer may lend its bytes to the written one; the kernel's text must then
+ * allow both pointers to be equal (no restrict). */
 typedef struct Access {
     Buffer *buffer;
-    bool owner;
+    bool owner, element;
 } Access;
 
 typedef struct Nest Nest; /* loop.h */
