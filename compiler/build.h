@@ -1,0 +1,361 @@
+/* build.h: shared by build*.c, which turn an AST into a Program and are the only files that see both.
+ *
+ * build is an abstract interpreter: it runs the program with sizes, structure and functions known, and tensors and options
+ * unknown. An expression gives a Value; tensor work becomes graph nodes of the open region, host work HExpr trees.
+ * A call of a function or layer runs its body; every layer call makes an Instance that owns its parameters.
+ *
+ * One mistake, one message: what failed is V_POISON, and whoever meets poison gives poison in silence.
+ */
+#ifndef NNC_BUILD_H
+#define NNC_BUILD_H
+
+#include "ast.h"
+#include "pass.h"
+#include <string.h>
+
+typedef struct Build Build;
+typedef struct Value Value;
+typedef struct Env Env;
+typedef struct FnValue FnValue;
+typedef struct Instance Instance;
+typedef struct Builtin Builtin;
+
+typedef enum ValueKind {
+    V_POISON,
+    V_NONE,
+    V_NUMBER, /* known now: literal, const, size. With a count: a size that is known only at run time */
+    V_BOOL,
+    V_STRING,
+    V_LIST,   /* lists and tuples; a shape is a list of numbers */
+    V_TENSOR, /* a graph node */
+    V_HOST,   /* a run-time scalar of the host */
+    V_FN,     /* function, layer, optimizer or schedule, possibly with arguments */
+    V_MODEL,  /* an instance that is called by name */
+    V_SET,    /* one tensor for each parameter of a model: gradients */
+    V_DATA,
+    V_SPLIT,
+    V_BATCHES,
+    V_TYPE    /* an element type as argument: zeros([2], int) */
+} ValueKind;
+
+typedef struct ValueList {
+    int n;
+    Value *at;
+    bool tuple;
+} ValueList;
+
+typedef struct ParamSet {
+    int n;
+    Home **homes;
+    Node **nodes; /* NULL: the homes' own values */
+} ParamSet;
+
+typedef struct BatchesValue { /* one or several (zip) loops over splits */
+    int n;
+    Split **splits;
+    int64_t *sizes;
+    bool *shuffle;
+    bool *keep_last;
+    HExpr **steps;
+    Span span;
+} BatchesValue;
+
+struct Value {
+    ValueKind kind;
+    union {
+        struct { double f; int64_t i; bool is_int; const Count *count; } num; /* i and f both set when is_int */
+        bool boolean;
+        const char *string;
+        ValueList *list;
+        Node *node;
+        HExpr *host;
+        FnValue *fn;
+        Instance *model;
+        ParamSet *set;
+        DataSet *data;
+        Split *split;
+        BatchesValue *batches;
+        DType type;
+    };
+};
+
+/* An argument not yet evaluated (it may be wanted as a value or as a function), or evaluated (piped, defaults). */
+typedef struct Arg {
+    const char *name; /* NULL: positional */
+    Ast *expr;
+    Env *env;   /* scope of expr */
+    Value value; /* when expr is NULL */
+    Span span;
+} Arg;
+
+typedef struct Args {
+    int n;
+    Arg *at;
+    Span span; /* the call */
+} Args;
+
+/* decl or builtin with arguments; an application puts the first argument before them. */
+struct FnValue {
+    Ast *decl; /* FN LAYER OPTIMIZER SCHEDULE, or NULL */
+    const Builtin *builtin;
+    Env *env;        /* scope the declaration stands in */
+    bool partial;    /* made by a call without first argument (else: the bare name) */
+    Args args;
+    Instance *instance; /* layers: parameters belong to the place where the value was made */
+    struct OptState *opt; /* optimizers: identity of the value */
+};
+
+/* How a name is looked up. */
+typedef enum BindKind {
+    BIND_LET,
+    BIND_VAR,   /* value may be replaced while nnc runs (functions, layers) */
+    BIND_HOST,  /* scalar var of a task: HostVar */
+    BIND_HOME,  /* tensor var of a task, param, state: current version of the home */
+    BIND_FIELD, /* field of a batch: made once in every region that asks */
+    BIND_DECL   /* top-level declaration, evaluated when first asked */
+} BindKind;
+
+typedef struct Binding {
+    const char *name;
+    BindKind kind;
+    Value value;
+    HostVar *var;
+    Home *home;
+    Ast *decl;
+    struct FieldUse *field;
+    Env *decl_env;
+    bool busy; /* BIND_DECL: being evaluated (a cycle when met again) */
+    bool used;
+    Span span;
+} Binding;
+
+struct Env {
+    Env *parent;
+    VEC(Binding *) names;
+};
+
+/* Where a parameter's first value comes from: runs in the start block, again by `reset`. */
+typedef struct Init {
+    Ast *expr; /* NULL: copy of `from` */
+    Env *env;
+    Home *from;
+    Instance *instance;
+} Init;
+
+/* One use of a layer: its parameters and the layers it calls. Paths are made when all instances exist. */
+struct Instance {
+    const char *name; /* "net", "linear" */
+    Instance *parent;
+    const Ast *site;  /* the call that made it, with round: key for the next application of the parent */
+    int round;
+    VEC(Instance *) children;
+    VEC(Home *) homes;     /* params and states declared by its body, in order */
+    VEC(const Ast *) uses; /* call sites met in the application that runs (counts rounds) */
+    FnValue *fn;           /* models and subs: what a call applies */
+    Instance *copy_of;
+    bool is_model;         /* top level */
+    int model;             /* index in Program.models */
+    int applied;           /* how often its body was run */
+    int randoms;           /* random nodes made in it: their ordinals */
+    Span span;
+};
+
+/* One activation of a function, layer or task. */
+typedef struct Frame {
+    struct Frame *parent;
+    const Ast *decl;
+    Span call; /* where it was called */
+    Instance *instance; /* NULL in functions */
+} Frame;
+
+typedef struct LoopInfo { /* a run-time loop being built */
+    struct LoopInfo *parent;
+    HStmt *stmt;
+} LoopInfo;
+
+/* The last write to a home, in the order of the text. */
+typedef struct Change {
+    int version; /* id of the node written, 0: never */
+    Span span;
+} Change;
+
+/* What changes when build goes to another block of the program and comes back. */
+typedef struct Place {
+    HBlock *block;
+    Region *region;
+    int region_start;
+    Node *execution;
+    HostVar *runs;
+    Task *task;
+    LoopInfo *loop;
+    bool training;
+    Node **current;
+    int ncurrent, cap;
+} Place;
+
+struct Build {
+    Compiler *c;
+    Arena *arena;
+    Diag *diag;
+    Graph *g;
+    Program *p;
+    Env *library, *user; /* top-level scopes */
+    Frame *frame;
+    int depth;
+    HBlock *block;    /* where host statements go */
+    Region *region;   /* open region; its HS_REGION statement is made when it is closed */
+    int region_start; /* number of the first node that can belong to the open region */
+    VEC(Node *) current; /* by home id: the version that the open region has of it, NULL: not read yet */
+    VEC(Home *) versions; /* by node id: the home that a written value became a version of */
+    VEC(Change) changes;  /* by home id */
+    int loop_start;       /* number of the first node made in the innermost run-time loop */
+    HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
+    VEC(Init) inits;     /* by home id */
+    Task *task;          /* NULL outside tasks */
+    LoopInfo *loop;
+    bool training;
+    int random_ordinal;
+    Node *execution;     /* execution number for random nodes of the open region, made when first asked */
+    VEC(Instance *) models;
+    VEC(struct OptState *) opts;
+    int names_made;      /* counter for unique identifiers */
+};
+
+/* ---- build.c ---- */
+void build_error(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Finds a name from inner to outer scopes; NULL (with an error) when there is none. */
+Binding *build_find(Build *b, Env *env, const char *name, Span at);
+Binding *env_get(Env *env, const char *name);
+Env *env_new(Build *b, Env *parent);
+Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at);
+Value build_binding(Build *b, Binding *bind, Span at); /* the value a name has now */
+const char *build_identifier(Build *b, const char *wish); /* unique C identifier made from wish */
+
+/* ---- build_value.c ---- */
+Value value_int(int64_t i);
+Value value_real(double f);
+Value value_bool(bool x);
+Value value_string(const char *s);
+Value value_node(Node *n);
+Value value_host(HExpr *h);
+Value value_list(Build *b, const Value *at, int n, bool tuple);
+Value value_of_kind(ValueKind kind); /* poison, none */
+extern const Value value_poison, value_none;
+const char *value_text(Build *b, Value v); /* for messages: "f32[64, 10]", "3", "a function" */
+bool value_is_scalar(Value v);             /* number, host scalar or rank-0 tensor */
+/* As a tensor of the open region. want: element type for literals (DT_N: int stays i32, real the program's float). */
+Node *value_to_node(Build *b, Value v, DType want, Span at);
+/* As a host scalar (a tensor's value is read: the region is closed); NULL with an error when it is none. */
+HExpr *value_to_host(Build *b, Value v, Span at);
+bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out); /* constant; integral reals are taken */
+bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out);
+bool value_to_shape(Build *b, Value v, Span at, Shape *out); /* a number or a list */
+bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out);  /* constant */
+bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out);      /* none: all axes */
+bool value_to_axis(Build *b, Value v, int rank, Span at, int *out);
+bool value_equal(Value a, Value b); /* constants */
+/* Promotes and broadcasts both to one type and shape (rulings A8, A17). */
+bool value_meet(Build *b, Value x, Value y, Span at, const char *what, Node **nx, Node **ny);
+/* op on two or one values of any kind: constants fold, host scalars stay on the host, else nodes. */
+Value value_binary(Build *b, Op op, Value x, Value y, Span at);
+Value value_unary(Build *b, Op op, Value x, Span at);
+DType dtype_promote(Build *b, DType x, DType y, bool *ok);
+
+/* ---- build_host.c: host expressions ---- */
+HExpr *host_const_int(Build *b, int64_t i);
+HExpr *host_const_real(Build *b, double f);
+HExpr *host_const_bool(Build *b, bool x);
+HExpr *host_const_string(Build *b, const char *s);
+HExpr *host_var(Build *b, HostVar *v);
+HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z);
+HExpr *host_option(Build *b, Option *o);
+HExpr *host_rows(Build *b, Split *s);
+HExpr *host_format(Build *b, Format *f);
+HExpr *host_node(Build *b, Node *n);
+bool host_changes(const HExpr *h); /* reads a variable: a `let` of it must be kept in a variable of its own */
+HostVar *host_new_var(Build *b, const char *name, HType type);
+HStmt *host_stmt(Build *b, HStmtKind kind, Span at); /* closes the open region and appends */
+void host_set(Build *b, HostVar *v, HExpr *value, Span at);
+
+/* ---- build_region.c ---- */
+void region_open(Build *b, const char *name, Span at); /* when none is open */
+void region_close(Build *b);                           /* flushes writes, appends HS_REGION */
+Node *home_value(Build *b, Home *h);                   /* in the open region */
+void home_write(Build *b, Home *h, Node *value);       /* the next version */
+Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at);
+Home *home_of_version(const Build *b, const Node *n);
+Node *node_here(Build *b, Node *n); /* the same value for use in the open region */
+Place place_enter(Build *b, HBlock *block); /* an empty place: no task, no loop */
+void place_leave(Build *b, const Place *old);
+HExpr *region_output(Build *b, Node *n);               /* host value of a scalar node: closes its region */
+/* Runs `body` in the start block: saves and restores block, region, versions, training. */
+void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg);
+void region_finish(Build *b); /* after all tasks: values that cross regions become outputs */
+Node *random_execution(Build *b);
+uint32_t random_place(Build *b);
+
+/* ---- build_expr.c ---- */
+Value build_expr(Build *b, Env *env, Ast *e);
+Value build_expr_fn(Build *b, Env *env, Ast *e); /* where a value of kind fn is asked for (ruling A4) */
+Value build_block(Build *b, Env *env, Ast *block); /* new scope; value of the last expression or none */
+Value build_index(Build *b, Env *env, Ast *e);     /* build_index.c */
+
+/* ---- build_call.c ---- */
+Value build_call(Build *b, Env *env, Ast *call, const Value *piped); /* CALL node; piped: goes before the arguments */
+Value fn_apply(Build *b, FnValue *f, const Args *args);
+Value build_apply(Build *b, Value f, const Value *args, int n, Span at); /* positional */
+Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site);
+Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at);
+void instance_paths(Build *b);
+void instance_params(Build *b, Instance *in, bool states, ParamSet *out); /* with children, in order of creation */
+void build_param(Build *b, Env *env, Ast *decl, HomeKind kind); /* PARAM and STATE in a body */
+bool build_dims(Build *b, Env *env, Ast *type, Shape *out);       /* a declared shape, all names known */
+
+/* ---- build_builtin.c ---- */
+typedef struct Actual { /* bound arguments of a builtin, by parameter */
+    int n;
+    Value *at;    /* NULL-kind V_NONE where a default of none applies */
+    Span *spans;
+    int nrest;    /* variadic builtins: further positional arguments */
+    Value *rest;
+    Span span;
+} Actual;
+struct Builtin {
+    const char *name;
+    const char *signature; /* "x, axis=none, keepdims=false"; "*x, axis" for variadic first */
+    Value (*run)(Build *b, const Builtin *self, const Actual *a);
+    Op op;
+};
+const Builtin *builtin_find(const char *name);
+const char *const *builtin_names(int *n);
+
+/* ---- build_data.c ---- */
+void build_data(Build *b, Env *env, Ast *decl, DataSet **out);
+Value data_field(Build *b, Value base, const char *name, Span at); /* .train .rows .all.image */
+Value data_batches(Build *b, Env *env, Value split, Ast *call);
+/* Binds the fields of a batch loop's pattern in env; fills the loops of the statement. */
+void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
+Value field_value(Build *b, struct FieldUse *f, Span at);
+
+/* ---- build_task.c, build_loop.c, build_train.c, build_text.c ---- */
+void build_task(Build *b, Env *env, Ast *decl);
+void build_export(Build *b, Env *env, Ast *decl);
+void build_stmt(Build *b, Env *env, Ast *s);
+void build_stmts(Build *b, Env *env, Ast *block);
+void build_for(Build *b, Env *env, Ast *s);
+void build_while(Build *b, Env *env, Ast *s);
+void build_every(Build *b, Env *env, Ast *s);
+Value build_reduce_for(Build *b, Env *env, Ast *e);
+void build_minimize(Build *b, Env *env, Ast *s);
+void build_update(Build *b, Env *env, Ast *s);
+Value build_grad(Build *b, const Actual *a);
+Value build_each(Build *b, Env *env, Ast *e, bool sum);
+void build_assign(Build *b, Env *env, Ast *s);
+Value build_string(Build *b, Env *env, Ast *e);
+void build_print(Build *b, Env *env, Ast *s);
+void build_record(Build *b, Env *env, Ast *s);
+void build_save_load(Build *b, Env *env, Ast *s);
+void build_expect(Build *b, Env *env, Ast *s);
+bool block_trains(const Ast *block); /* contains minimize, update or an assignment to a parameter */
+
+#endif

@@ -1,0 +1,242 @@
+/* build_region.c: regions, homes and the places where statements are put.
+ *
+ * A region is always open while build runs. Closing it appends its HS_REGION statement to the current block (an empty
+ * region is forgotten) and opens the next one. A home has one current version in the open region: the node that reads it,
+ * or the node that was written last.
+ */
+#include "build.h"
+
+static void region_begin(Build *b)
+{
+    Region *r = NEW(b->arena, Region);
+    b->region = r;
+    b->g->region = r;
+    b->region_start = b->g->nodes.n;
+    b->execution = NULL;
+    for (int i = 0; i < b->current.n; i++)
+        b->current.at[i] = NULL;
+}
+
+static bool region_is_empty(const Build *b)
+{
+    if (b->region->writes.n)
+        return false;
+    for (int i = b->region_start; i < b->g->nodes.n; i++)
+        if (b->g->nodes.at[i]->region == b->region)
+            return false;
+    return true;
+}
+
+void region_close(Build *b)
+{
+    if (region_is_empty(b))
+        return;
+    Region *r = b->region;
+    r->id = b->p->regions.n;
+    r->name = build_identifier(b, r->name ? r->name : b->task ? b->task->name : "start");
+    r->used = true;
+    vec_push(b->arena, &b->p->regions, r);
+    HStmt *s = NEW(b->arena, HStmt);
+    s->kind = HS_REGION;
+    s->region = r;
+    s->span = r->span;
+    vec_push(b->arena, &b->block->stmts, s);
+    HostVar *runs = b->runs;
+    b->runs = NULL;
+    region_begin(b);
+    if (runs) /* random numbers differ from one execution to the next */
+        host_set(b, runs, host_op(b, OP_add, HT_INT, host_var(b, runs), host_const_int(b, 1), NULL), r->span);
+}
+
+void region_open(Build *b, const char *name, Span at)
+{
+    if (!b->region)
+        region_begin(b);
+    if (name)
+        b->region->name = name;
+    if (!b->region->span.file)
+        b->region->span = at;
+    b->g->span = at;
+}
+
+Place place_enter(Build *b, HBlock *block)
+{
+    Place old = {b->block, b->region, b->region_start, b->execution, b->runs, b->task, b->loop, b->training, b->current.at, b->current.n, b->current.cap};
+    b->block = block;
+    b->task = NULL;
+    b->loop = NULL;
+    b->training = false;
+    b->runs = NULL;
+    b->current.at = NULL;
+    b->current.n = b->current.cap = 0;
+    region_begin(b);
+    return old;
+}
+
+void place_leave(Build *b, const Place *old)
+{
+    region_close(b);
+    b->block = old->block;
+    b->region = old->region;
+    b->g->region = old->region;
+    b->region_start = old->region_start;
+    b->execution = old->execution;
+    b->runs = old->runs;
+    b->task = old->task;
+    b->loop = old->loop;
+    b->training = old->training;
+    b->current.at = old->current;
+    b->current.n = old->ncurrent;
+    b->current.cap = old->cap;
+}
+
+void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg)
+{
+    if (b->block == b->p->start) {
+        body(b, arg);
+        return;
+    }
+    Place old = place_enter(b, b->p->start);
+    body(b, arg);
+    place_leave(b, &old);
+}
+
+Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at)
+{
+    Home *h = NEW(b->arena, Home);
+    h->id = b->p->homes.n;
+    h->kind = kind;
+    h->name = name;
+    h->dtype = t;
+    h->shape = *s;
+    h->span = at;
+    h->model = -1;
+    vec_push(b->arena, &b->p->homes, h);
+    return h;
+}
+
+static Node **current_of(Build *b, const Home *h)
+{
+    while (b->current.n <= h->id)
+        vec_push(b->arena, &b->current, NULL);
+    return &b->current.at[h->id];
+}
+
+Node *home_value(Build *b, Home *h)
+{
+    Node **at = current_of(b, h);
+    if (!*at) {
+        *at = graph_read(b->g, h);
+        (*at)->name = h->name;
+    }
+    return *at;
+}
+
+/* Which home a node is a version of, NULL: none. */
+Home *home_of_version(const Build *b, const Node *n)
+{
+    if (n->op == OP_read)
+        return n->attr.home;
+    return n->id < b->versions.n ? b->versions.at[n->id] : NULL;
+}
+
+void home_write(Build *b, Home *h, Node *value)
+{
+    Region *r = b->region;
+    *current_of(b, h) = value;
+    while (b->versions.n <= value->id)
+        vec_push(b->arena, &b->versions, NULL);
+    b->versions.at[value->id] = h;
+    while (b->changes.n <= h->id)
+        vec_push(b->arena, &b->changes, (Change){0});
+    b->changes.at[h->id] = (Change){value->id, b->g->span};
+    for (int i = 0; i < r->writes.n; i++)
+        if (r->writes.at[i].home == h) {
+            r->writes.at[i].value = value;
+            return;
+        }
+    vec_push(b->arena, &r->writes, (Write){h, value});
+}
+
+static void add_output(Build *b, Node *n)
+{
+    Region *r = n->region;
+    for (int i = 0; i < r->outputs.n; i++)
+        if (r->outputs.at[i] == n)
+            return;
+    vec_push(b->arena, &r->outputs, n);
+}
+
+HExpr *region_output(Build *b, Node *n)
+{
+    add_output(b, n);
+    if (n->region == b->region)
+        region_close(b);
+    return host_node(b, n);
+}
+
+void region_finish(Build *b)
+{
+    for (int i = 0; i < b->g->nodes.n; i++) {
+        const Node *n = b->g->nodes.at[i];
+        for (int k = 0; k < n->nin; k++)
+            if (n->in[k]->region != n->region)
+                add_output(b, n->in[k]);
+    }
+    for (int i = 0; i < b->p->regions.n; i++) {
+        const Region *r = b->p->regions.at[i];
+        for (int k = 0; k < r->writes.n; k++)
+            if (r->writes.at[k].value->region != r)
+                add_output(b, r->writes.at[k].value);
+    }
+}
+
+/* Leaves are made anew in the region that uses them instead of being carried over in memory. */
+Node *node_here(Build *b, Node *n)
+{
+    if (n->region == b->region || op_info[n->op].kind != KIND_LEAF || n->op == OP_scalar)
+        return n;
+    if (n->op == OP_read) {
+        const Home *h = n->attr.home;
+        bool changed = h->id < b->changes.n && b->changes.at[h->id].version > n->id;
+        bool settled = h->kind == HOME_CONST || (b->loop_start <= n->id && !changed);
+        return settled ? home_value(b, n->attr.home) : n;
+    }
+    return graph_node(b->g, n->op, 0, NULL, &n->attr, n->dtype, &n->shape);
+}
+
+Node *random_execution(Build *b)
+{
+    if (b->execution)
+        return b->execution;
+    if (b->block == b->p->start) {
+        Shape s = shape_scalar();
+        return b->execution = graph_constant(b->g, DT_I32, &s, 0);
+    }
+    b->runs = host_new_var(b, "runs", HT_INT);
+    HExpr *count = host_var(b, b->runs);
+    b->execution = value_to_node(b, value_host(count), DT_I32, b->g->span);
+    return b->execution;
+}
+
+static uint32_t hash_instance(uint32_t h, const Instance *in)
+{
+    if (!in)
+        return h;
+    h = hash_instance(h, in->parent);
+    h = hash_bytes(h, in->name, strlen(in->name));
+    return hash_bytes(h, &in->round, sizeof in->round);
+}
+
+/* Instance and ordinal: stable under changes elsewhere in the program. */
+uint32_t random_place(Build *b)
+{
+    uint32_t h = HASH_START;
+    const Instance *in = b->frame ? b->frame->instance : NULL;
+    if (b->task)
+        h = hash_bytes(h, b->task->name, strlen(b->task->name));
+    h = hash_instance(h, in);
+    int *ordinal = in ? &b->frame->instance->randoms : &b->random_ordinal;
+    ++*ordinal;
+    return hash_bytes(h, ordinal, sizeof *ordinal);
+}
