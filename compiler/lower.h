@@ -47,6 +47,8 @@ typedef struct Kernel {
     VEC(Access) writes; /* a buffer in both is updated in place */
     VEC(Scalar *) scalars;
     VEC(const Count *) counts;
+    VEC(DataSource *) sources; /* whose stored rows it reads */
+    bool seed;                 /* draws random numbers */
     int tiles;          /* 1: runs on one thread */
     double flops, bytes;
     Nest *nest;

@@ -1,0 +1,74 @@
+/* schedule.h: groups, and what the files that schedule them share.
+ *
+ * A group is a set of nodes computed by one kernel. Nodes that are inlined (movement, casts, constants, cheap maps) belong
+ * to no group: value_at writes them out where they are used.
+ *
+ *   GROUP_MAP     stored values of one shape                                  schedule_map.c
+ *   GROUP_ROW     reductions over the last axis of rows, and maps between     schedule_row.c
+ *   GROUP_COLUMN  reductions over leading axes                                schedule_column.c
+ *   GROUP_DOT     a contraction and its epilogue                              schedule_dot.c
+ *   GROUP_OTHER   one op with a nest of its own                               schedule_other.c
+ */
+#ifndef NNC_SCHEDULE_H
+#define NNC_SCHEDULE_H
+
+#include "loop.h"
+#include "pass.h"
+
+typedef enum GroupKind { GROUP_MAP, GROUP_ROW, GROUP_COLUMN, GROUP_DOT, GROUP_OTHER } GroupKind;
+
+/* A value that goes to memory. The buffer may be that of a home (an update in place). */
+typedef struct GroupStore {
+    Node *node;
+    Buffer *buffer;
+} GroupStore;
+
+typedef struct Group {
+    int id;
+    GroupKind kind;
+    Node *anchor;           /* the contraction, the first reduction, the op of OTHER; NULL for maps */
+    VEC(Node *) nodes;      /* in topological order */
+    VEC(GroupStore) stores;
+    Region *region;
+} Group;
+
+/* One group being scheduled. Names of locals come from the nodes. */
+typedef struct Sched {
+    Compiler *compiler;
+    Arena *arena;
+    Group *group;
+    Kernel *kernel; /* reads, writes, scalars, counts, sources are gathered by value_at and sched_store */
+    Nest *nest;
+    struct Binding *bindings; /* values that stand in locals */
+    Buffer *const *buffer_of; /* per node: where it is stored, NULL: it is not */
+} Sched;
+
+/* The element of a node at logical subscripts (node->shape.rank of them): a load of its buffer, a value bound below, or
+ * the node written out. Values used more than once become lets of the innermost open block. */
+const Expr *value_at(Sched *s, const Node *n, const Ix *const *sub);
+
+/* From here on, until the block that is open now is closed: the element of n at these subscripts is e (an accumulator). */
+void value_bind(Sched *s, const Node *n, const Ix *const *sub, const Expr *e);
+
+/* The nodes of an epilogue have the contraction's elements in its row-major order, perhaps in another shape: the
+ * subscripts of n for the element that has subscripts `sub` in shape `from`. */
+void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const Node *n, const Ix **out);
+
+/* Stores every value of the group for the element `sub` of shape `from`: value_bind the anchor's element first. */
+void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub);
+void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub);
+
+/* An element of a stored operand (a dot's input is always stored), noting the read. */
+const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub);
+
+/* One a kind: fills s->nest, s->kernel->tiles, flops, bytes and note; owner flags of reads and writes where they hold. */
+void schedule_map(Sched *s);
+void schedule_row(Sched *s);
+void schedule_column(Sched *s);
+void schedule_dot(Sched *s); /* s->group->anchor is the dot; stores: see sched_store_all */
+void schedule_other(Sched *s);
+
+/* Accesses noted so far are cut by the tile loop along the buffer's leading axis. */
+void sched_owner(Sched *s, const Buffer *b);
+
+#endif
