@@ -186,15 +186,15 @@ bool grad_wants(const Grad *gr, const Node *input);
 
 /* ---- the oracle (interp.c), compiled for f64 and for f32 ----
  * Values are row-major arrays of double (whatever the dtype), of the run-time extents. */
-typedef struct Value {
+typedef struct Tensor {
     Shape shape; /* run-time extents, no counts */
     double *at;
-} Value;
+} Tensor;
 typedef struct Interp Interp;
 /* What the graph cannot know: contents of homes, scalars, counts, rows of data sources, the seed. */
 typedef struct InterpEnv {
     void *context;
-    const Value *(*home)(void *context, const Home *h);
+    const Tensor *(*home)(void *context, const Home *h);
     double (*scalar)(void *context, const Scalar *s);
     int64_t (*count)(void *context, const Count *c);
     /* row `row` of the source into out (row_elements doubles) */
@@ -204,7 +204,7 @@ typedef struct InterpEnv {
 /* single: every operation rounds to f32 where the node is f32 (else all arithmetic of real nodes is f64). */
 Interp *interp_new(Arena *a, const InterpEnv *env, bool single);
 /* The value of a node, with everything it needs (kept until interp_forget). */
-const Value *interp_value(Interp *in, const Node *n);
+const Tensor *interp_value(Interp *in, const Node *n);
 void interp_forget(Interp *in);
 /* First fault seen (check, index out of range), NULL when none. */
 const Node *interp_fault(const Interp *in);
