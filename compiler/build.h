@@ -10,7 +10,9 @@
 #define NNC_BUILD_H
 
 #include "ast.h"
+#include "embed.h"
 #include "pass.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Build Build;
@@ -155,6 +157,7 @@ struct Instance {
     Instance *copy_of;
     bool is_model;         /* top level */
     int model;             /* index in Program.models */
+    Span first_call;       /* the call that fixed the sizes of its parameters */
     int applied;           /* how often its body was run */
     int randoms;           /* random nodes made in it: their ordinals */
     Span span;
@@ -193,6 +196,11 @@ typedef struct Place {
     int ncurrent, cap;
 } Place;
 
+typedef struct LoadedFile {
+    const char *path;
+    bool open; /* being read: an import of it is a cycle */
+} LoadedFile;
+
 struct Build {
     Compiler *c;
     Arena *arena;
@@ -218,13 +226,21 @@ struct Build {
     Node *execution;     /* execution number for random nodes of the open region, made when first asked */
     VEC(Instance *) models;
     VEC(struct OptState *) opts;
+    VEC(const char *) identifiers; /* C identifiers in use */
+    VEC(LoadedFile) files;
+    VEC(Ast *) library_files, user_files; /* FILE nodes */
+    VEC(Ast *) runnable;                  /* tasks and exports, in order */
+    struct RuleUse *rule; /* the optimizer update being built, else NULL */
+    bool naming_model; /* the layer being named gets the model's instance, none of its own */
     int names_made;      /* counter for unique identifiers */
 };
 
 /* ---- build.c ---- */
 void build_error(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+Span user_call(const Build *b); /* the innermost call that stands in the user's own file */
 /* Finds a name from inner to outer scopes; NULL (with an error) when there is none. */
 Binding *build_find(Build *b, Env *env, const char *name, Span at);
+Binding *build_lookup(Env *env, const char *name); /* NULL: unknown */
 Binding *env_get(Env *env, const char *name);
 Env *env_new(Build *b, Env *parent);
 Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at);
@@ -297,16 +313,35 @@ uint32_t random_place(Build *b);
 /* ---- build_expr.c ---- */
 Value build_expr(Build *b, Env *env, Ast *e);
 Value build_expr_fn(Build *b, Env *env, Ast *e); /* where a value of kind fn is asked for (ruling A4) */
+Value value_select(Build *b, Value c, Value x, Value y, Span at); /* c ? x : y, c a run-time scalar */
+void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind); /* let and for patterns */
+Value build_let_value(Build *b, Env *env, Ast *s);
+Value assigned_value(Build *b, Env *env, Ast *s, Value old); /* what `x = …` or `x += …` leaves in x */
+void build_assign_known(Build *b, Env *env, Ast *s);         /* outside tasks */
+void rule_state(Build *b, Env *env, Ast *s);                 /* `state` in an optimizer's body */
 Value build_block(Build *b, Env *env, Ast *block); /* new scope; value of the last expression or none */
 Value build_index(Build *b, Env *env, Ast *e);     /* build_index.c */
 
 /* ---- build_call.c ---- */
 Value build_call(Build *b, Env *env, Ast *call, const Value *piped); /* CALL node; piped: goes before the arguments */
 Value fn_apply(Build *b, FnValue *f, const Args *args);
+Value model_apply(Build *b, Instance *in, const Args *args);
+bool partial_args(Build *b, FnValue *f);
+Value rule_value(Build *b, const FnValue *f, const Args *args); /* optimizer or schedule with arguments */
+Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at);
+Value schedule_apply(Build *b, FnValue *f, const Args *args);
+Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span piped_span);
+DType type_element(Build *b, const char *name); /* element type by name; NULL and real: the program's float */
+Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span at);
 Value build_apply(Build *b, Value f, const Value *args, int n, Span at); /* positional */
 Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site);
 Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at);
 void instance_paths(Build *b);
+Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast *decl, Ast *value);
+Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what);
+void home_init(Build *b, Home *h);
+void home_set_init(Build *b, Home *h, Init init); /* and gives it that value in the start block */
+void build_reset(Build *b, Env *env, Ast *s);
 void instance_params(Build *b, Instance *in, bool states, ParamSet *out); /* with children, in order of creation */
 void build_param(Build *b, Env *env, Ast *decl, HomeKind kind); /* PARAM and STATE in a body */
 bool build_dims(Build *b, Env *env, Ast *type, Shape *out);       /* a declared shape, all names known */
@@ -326,12 +361,14 @@ struct Builtin {
     Value (*run)(Build *b, const Builtin *self, const Actual *a);
     Op op;
 };
+Value builtin_apply(Build *b, const Builtin *f, const Args *args);
 const Builtin *builtin_find(const char *name);
 const char *const *builtin_names(int *n);
 
 /* ---- build_data.c ---- */
 void build_data(Build *b, Env *env, Ast *decl, DataSet **out);
 Value data_field(Build *b, Value base, const char *name, Span at); /* .train .rows .all.image */
+Value data_fold(Build *b, Env *env, Value data, Ast *call);
 Value data_batches(Build *b, Env *env, Value split, Ast *call);
 /* Binds the fields of a batch loop's pattern in env; fills the loops of the statement. */
 void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
@@ -346,6 +383,7 @@ void build_for(Build *b, Env *env, Ast *s);
 void build_while(Build *b, Env *env, Ast *s);
 void build_every(Build *b, Env *env, Ast *s);
 Value build_reduce_for(Build *b, Env *env, Ast *e);
+struct OptState *opt_new(Build *b, const char *name);
 void build_minimize(Build *b, Env *env, Ast *s);
 void build_update(Build *b, Env *env, Ast *s);
 Value build_grad(Build *b, const Actual *a);

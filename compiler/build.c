@@ -1,0 +1,531 @@
+/* build.c: scopes, names and top-level declarations. */
+#include "build.h"
+#include "front.h"
+#include "parse.h"
+#include "sema.h"
+
+/* ---- messages ---- */
+
+static bool in_library(const Build *b, Span at)
+{
+    return at.file && diag_file(b->diag, at.file)->library;
+}
+
+Span user_call(const Build *b)
+{
+    for (const Frame *f = b->frame; f; f = f->parent)
+        if (f->call.file && !in_library(b, f->call))
+            return f->call;
+    return b->g->span;
+}
+
+void build_error(Build *b, Span at, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *what = arena_vprintf(b->arena, fmt, ap);
+    va_end(ap);
+    if (!in_library(b, at)) {
+        diag_error(b->diag, at, "%s", what);
+        return;
+    }
+    /* inside the library: the user's call is the place, the function's name says where in it */
+    for (const Frame *f = b->frame; f; f = f->parent)
+        if (f->call.file && !in_library(b, f->call)) {
+            const char *name = f->decl && f->decl->name ? f->decl->name : "library";
+            bool named = strstr(what, name) != NULL;
+            diag_error(b->diag, f->call, "%s%s%s", named ? "" : name, named ? "" : ": ", what);
+            return;
+        }
+    diag_error(b->diag, at, "%s", what);
+}
+
+/* ---- scopes ---- */
+
+Env *env_new(Build *b, Env *parent)
+{
+    Env *e = NEW(b->arena, Env);
+    e->parent = parent;
+    return e;
+}
+
+Binding *env_get(Env *env, const char *name)
+{
+    for (int i = env->names.n - 1; i >= 0; i--)
+        if (env->names.at[i]->name == name)
+            return env->names.at[i];
+    return NULL;
+}
+
+Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at)
+{
+    Binding *bind = NEW(b->arena, Binding);
+    bind->name = intern_str(b->c->names, name);
+    bind->kind = kind;
+    bind->value = v;
+    bind->span = at;
+    vec_push(b->arena, &env->names, bind);
+    return bind;
+}
+
+Binding *build_lookup(Env *env, const char *name)
+{
+    for (; env; env = env->parent) {
+        Binding *bind = env_get(env, name);
+        if (bind)
+            return bind;
+    }
+    return NULL;
+}
+
+/* The name a slip of the keyboard may have meant. */
+static const char *nearest(Build *b, Env *env, const char *name)
+{
+    VEC(const char *) names = {0};
+    for (; env; env = env->parent)
+        for (int i = 0; i < env->names.n; i++)
+            vec_push(b->arena, &names, env->names.at[i]->name);
+    int n;
+    const char *const *more = builtin_names(&n);
+    for (int i = 0; i < n; i++)
+        vec_push(b->arena, &names, more[i]);
+    return diag_nearest(name, names.at, names.n);
+}
+
+Binding *build_find(Build *b, Env *env, const char *name, Span at)
+{
+    Binding *bind = build_lookup(env, name);
+    if (bind)
+        return bind;
+    const char *near = nearest(b, env, name);
+    if (near)
+        build_error(b, at, "unknown name '%s' (did you mean '%s'?)", name, near);
+    else
+        build_error(b, at, "unknown name '%s'", name);
+    return NULL;
+}
+
+const char *build_identifier(Build *b, const char *wish)
+{
+    Text t = {.arena = b->arena};
+    for (const char *p = wish; *p; p++) {
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p != wish);
+        if (word)
+            text_addn(&t, p, 1);
+        else if (t.n && t.at[t.n - 1] != '_' && p[1])
+            text_add(&t, "_");
+    }
+    const char *base = t.n ? t.at : "x";
+    const char *name = intern_str(b->c->names, base);
+    for (int k = 2;; k++) {
+        bool taken = false;
+        for (int i = 0; i < b->identifiers.n && !taken; i++)
+            taken = b->identifiers.at[i] == name;
+        if (!taken)
+            break;
+        name = intern_str(b->c->names, arena_printf(b->arena, "%s_%d", base, k));
+    }
+    vec_push(b->arena, &b->identifiers, name);
+    return name;
+}
+
+/* ---- top-level declarations, evaluated when first asked for ---- */
+
+static bool parse_define(Build *b, const Ast *decl, Value old, const char *text, Value *out)
+{
+    char *end;
+    if (old.kind == V_BOOL) {
+        bool yes = strcmp(text, "true") == 0;
+        *out = value_bool(yes);
+        if (yes || strcmp(text, "false") == 0)
+            return true;
+    } else if (old.kind == V_STRING) {
+        *out = value_string(text);
+        return true;
+    } else if (old.kind == V_NUMBER && old.num.is_int) {
+        *out = value_int(strtoll(text, &end, 10));
+        if (*text && !*end)
+            return true;
+    } else if (old.kind == V_NUMBER) {
+        *out = value_real(strtod(text, &end));
+        if (*text && !*end)
+            return true;
+    }
+    diag_error(b->diag, decl->span, "-D %s=%s: '%s' is %s", decl->name, text, decl->name, value_text(b, old));
+    return false;
+}
+
+static Value declare_const(Build *b, Env *env, Ast *decl)
+{
+    Value v = build_expr(b, env, decl->constant.value);
+    bool fits = v.kind == V_NUMBER || v.kind == V_BOOL || v.kind == V_STRING || v.kind == V_LIST;
+    if (!fits && v.kind != V_POISON) {
+        build_error(b, decl->constant.value->span, "a const is a number, boolean, string or list known when nnc runs; this is %s", value_text(b, v));
+        return value_poison;
+    }
+    for (int i = 0; i < b->c->settings.ndefines && env == b->user; i++) {
+        const char *d = b->c->settings.defines[i];
+        size_t n = strlen(decl->name);
+        if (strncmp(d, decl->name, n) == 0 && d[n] == '=' && !parse_define(b, decl, v, d + n + 1, &v))
+            return value_poison;
+    }
+    return v;
+}
+
+static Value declare_option(Build *b, Env *env, Ast *decl)
+{
+    Value v = build_expr(b, env, decl->option.value);
+    Option *o = NEW(b->arena, Option);
+    o->name = decl->name;
+    o->span = decl->span;
+    o->help = decl->option.help ? ast_plain_string(b->arena, decl->option.help) : "";
+    switch (v.kind) {
+    case V_BOOL:
+        o->type = HT_BOOL;
+        o->i = v.boolean;
+        break;
+    case V_STRING:
+        o->type = HT_STRING;
+        o->s = v.string;
+        break;
+    case V_NUMBER:
+        o->type = v.num.is_int ? HT_INT : HT_REAL;
+        o->i = v.num.i;
+        o->f = v.num.f;
+        break;
+    case V_POISON:
+        return v;
+    default:
+        build_error(b, decl->option.value->span, "an option is a number, boolean or string; this is %s", value_text(b, v));
+        return value_poison;
+    }
+    vec_push(b->arena, &b->p->options, o);
+    return value_host(host_option(b, o));
+}
+
+typedef struct DeclArg {
+    Env *env;
+    Ast *decl;
+    Binding *bind;
+} DeclArg;
+
+/* A tensor `let` at top level is computed once, at start. */
+static void run_let(Build *b, void *arg)
+{
+    DeclArg *d = (DeclArg *)arg;
+    Ast *e = d->decl->let.value;
+    Value v = build_expr(b, d->env, e);
+    v = match_type(b, d->env, d->decl->let.type, v, arena_printf(b->arena, "'%s'", d->bind->name), e->span);
+    d->bind->value = v;
+    if (v.kind != V_TENSOR)
+        return;
+    Home *h = home_new(b, HOME_CONST, d->bind->name, v.node->dtype, &v.node->shape, d->decl->span);
+    home_write(b, h, graph_unary(b->g, OP_stop, v.node));
+    d->bind->kind = BIND_HOME;
+    d->bind->home = h;
+}
+
+static Value declare_param(Build *b, Env *env, Ast *decl, Binding *bind)
+{
+    Shape s;
+    if (!build_dims(b, env, decl->param.type, &s))
+        return value_poison;
+    HomeKind kind = decl->kind == AST_PARAM ? HOME_PARAM : HOME_STATE;
+    Home *h = home_new(b, kind, bind->name, type_element(b, decl->param.type ? decl->param.type->name : NULL), &s, decl->span);
+    bind->kind = BIND_HOME;
+    bind->home = h;
+    home_set_init(b, h, (Init){.expr = decl->param.init, .env = env});
+    return value_none;
+}
+
+static Value declare_models(Build *b, Env *env, Ast *decl)
+{
+    if (!decl->model.count)
+        return (Value){.kind = V_MODEL, .model = model_new(b, env, NULL, decl->name, decl, decl->model.value)};
+    int64_t n;
+    Value count = build_expr(b, env, decl->model.count);
+    if (!value_to_int(b, count, "the number of models", decl->model.count->span, &n))
+        return value_poison;
+    if (n < 1 || n > 100000) {
+        build_error(b, decl->model.count->span, "the number of models must be at least 1, found %lld", (long long)n);
+        return value_poison;
+    }
+    Value *list = NEW_ARRAY(b->arena, Value, n);
+    for (int i = 0; i < n; i++) {
+        const char *name = arena_printf(b->arena, "%s[%d]", decl->name, i);
+        list[i] = (Value){.kind = V_MODEL, .model = model_new(b, env, NULL, name, decl, decl->model.value)};
+    }
+    return value_list(b, list, (int)n, false);
+}
+
+static Value declare(Build *b, Env *env, Binding *bind)
+{
+    Ast *d = bind->decl;
+    switch (d->kind) {
+    case AST_CONST:
+        return declare_const(b, env, d);
+    case AST_OPTION:
+        return declare_option(b, env, d);
+    case AST_PARAM:
+    case AST_STATE:
+        return declare_param(b, env, d, bind);
+    case AST_MODEL:
+        return declare_models(b, env, d);
+    case AST_LET: {
+        DeclArg arg = {env, d, bind};
+        build_at_start(b, run_let, &arg);
+        return bind->value;
+    }
+    case AST_DATA: {
+        DataSet *set = NULL;
+        build_data(b, env, d, &set);
+        return set ? (Value){.kind = V_DATA, .data = set} : value_poison;
+    }
+    case AST_FN:
+    case AST_LAYER:
+    case AST_OPTIMIZER:
+    case AST_SCHEDULE: {
+        FnValue *f = NEW(b->arena, FnValue);
+        f->decl = d;
+        f->env = env;
+        return (Value){.kind = V_FN, .fn = f};
+    }
+    default:
+        build_error(b, d->span, "'%s' cannot be used as a value", bind->name);
+        return value_poison;
+    }
+}
+
+static Value force(Build *b, Binding *bind, Span at)
+{
+    if (bind->busy) {
+        build_error(b, at, "'%s' depends on itself", bind->name);
+        return value_poison;
+    }
+    bind->busy = true;
+    Frame *frame = b->frame;
+    int depth = b->depth;
+    Span span = b->g->span;
+    b->frame = NULL;
+    b->g->span = bind->decl->span;
+    bind->kind = BIND_LET;
+    bind->value = value_poison;
+    Value v = declare(b, bind->decl_env, bind);
+    if (bind->kind == BIND_LET)
+        bind->value = v;
+    b->g->span = span;
+    b->depth = depth;
+    b->frame = frame;
+    bind->busy = false;
+    return v;
+}
+
+Value build_binding(Build *b, Binding *bind, Span at)
+{
+    bind->used = true;
+    if (bind->busy || bind->kind == BIND_DECL) {
+        Value v = force(b, bind, at);
+        if (bind->kind == BIND_LET)
+            return v;
+    }
+    switch (bind->kind) {
+    case BIND_HOST:
+        return value_host(host_var(b, bind->var));
+    case BIND_HOME:
+        return value_node(home_value(b, bind->home));
+    case BIND_FIELD:
+        return field_value(b, bind->field, at);
+    default:
+        return bind->value.kind == V_TENSOR ? value_node(node_here(b, bind->value.node)) : bind->value;
+    }
+}
+
+/* ---- files ---- */
+
+static Binding *declared(Build *b, Env *env, Ast *decl, const char *name, Span at)
+{
+    Binding *old = env_get(env, name);
+    if (old) {
+        diag_error(b->diag, at, "'%s' is declared twice", name);
+        diag_note(b->diag, old->span, "the first declaration");
+        return NULL;
+    }
+    Binding *bind = env_add(b, env, name, BIND_DECL, value_none, at);
+    bind->decl = decl;
+    bind->decl_env = env;
+    return bind;
+}
+
+static void declare_names(Build *b, Env *env, Ast *d)
+{
+    if (d->kind == AST_TASK || d->kind == AST_EXPORT) {
+        vec_push(b->arena, &b->runnable, d);
+    } else if (d->kind == AST_PARAM || d->kind == AST_STATE) {
+        for (int i = 0; i < d->param.names.n; i++)
+            declared(b, env, d, d->param.names.at[i]->name, d->param.names.at[i]->span);
+    } else if (d->kind == AST_LET && d->let.pattern->kind == AST_NAME) {
+        declared(b, env, d, d->let.pattern->name, d->let.pattern->span);
+    } else if (d->kind == AST_LET || d->kind == AST_VAR) {
+        diag_error(b->diag, d->span, "at top level 'let NAME = value' declares a constant; tuples and 'var' belong into tasks and functions");
+    } else if (d->name) {
+        declared(b, env, d, d->name, d->name_span);
+    }
+}
+
+static const char *relative_path(Build *b, const char *from, const char *path)
+{
+    const char *slash = strrchr(from, '/');
+    return path[0] == '/' || !slash ? path : arena_printf(b->arena, "%.*s/%s", (int)(slash - from), from, path);
+}
+
+static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library);
+
+static void import_file(Build *b, Env *env, const Ast *d, const char *from)
+{
+    const char *name = ast_plain_string(b->arena, d->import.path);
+    if (!name)
+        return;
+    const char *path = intern_str(b->c->names, relative_path(b, from, name));
+    for (int i = 0; i < b->files.n; i++)
+        if (b->files.at[i].path == path) {
+            if (b->files.at[i].open)
+                diag_error(b->diag, d->span, "'%s' imports itself", name);
+            return;
+        }
+    size_t size;
+    char *text = read_file(b->arena, path, &size);
+    if (!text)
+        diag_error(b->diag, d->span, "cannot open '%s'", path);
+    else
+        load(b, env, path, text, size, false);
+}
+
+static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library)
+{
+    int index = b->files.n;
+    vec_push(b->arena, &b->files, (LoadedFile){intern_str(b->c->names, path), true});
+    Ast *file = parse_file(b->arena, b->c->names, b->diag, diag_add_file(b->diag, path, text, size, library));
+    for (int i = 0; i < file->file.decls.n; i++) {
+        Ast *d = file->file.decls.at[i];
+        if (d->kind == AST_IMPORT)
+            import_file(b, env, d, path);
+        else if (d->kind != AST_ERROR)
+            declare_names(b, env, d);
+    }
+    vec_push(b->arena, library ? &b->library_files : &b->user_files, file);
+    b->files.at[index].open = false;
+    return diag_errors(b->diag) == 0;
+}
+
+static void check_defines(Build *b)
+{
+    for (int i = 0; i < b->c->settings.ndefines; i++) {
+        const char *d = b->c->settings.defines[i];
+        const char *eq = strchr(d, '=');
+        size_t n = eq ? (size_t)(eq - d) : strlen(d);
+        Binding *bind = env_get(b->user, intern(b->c->names, d, n));
+        if (eq && bind && bind->decl->kind == AST_CONST)
+            continue;
+        Text names = {.arena = b->arena};
+        for (int k = 0; k < b->user->names.n; k++)
+            if (b->user->names.at[k]->decl->kind == AST_CONST)
+                text_printf(&names, "%s%s", names.n ? ", " : "", b->user->names.at[k]->name);
+        Span none = {1 + (uint32_t)(b->library_files.n > 0), 0, 0};
+        if (!eq)
+            diag_error(b->diag, none, "-D %s: expected name=value", d);
+        else
+            diag_error(b->diag, none, "-D %s: no constant of this name (the file's constants: %s)", d, names.n ? names.at : "none");
+    }
+}
+
+static void force_all(Build *b)
+{
+    for (int i = 0; i < b->user->names.n; i++) {
+        Binding *bind = b->user->names.at[i];
+        AstKind k = bind->decl->kind;
+        if (bind->kind == BIND_DECL && k != AST_DATA && k != AST_LET)
+            force(b, bind, bind->span);
+    }
+    for (int i = 0; i < b->user->names.n; i++) {
+        const Binding *bind = b->user->names.at[i];
+        AstKind k = bind->decl->kind;
+        bool counts = k == AST_MODEL || k == AST_PARAM || k == AST_OPTION || k == AST_DATA || k == AST_CONST || k == AST_LET;
+        if (!bind->used && counts)
+            diag_warning(b->diag, bind->span, "'%s' is never used", bind->name);
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static Build *build_new(Compiler *c)
+{
+    Build *b = NEW(c->arena, Build);
+    b->c = c;
+    b->arena = c->arena;
+    b->diag = c->diag;
+    b->g = graph_new(c->arena, c->settings.real64 ? DT_F64 : DT_F32);
+    Program *p = b->p = NEW(c->arena, Program);
+    p->arena = c->arena;
+    p->diag = c->diag;
+    p->graph = b->g;
+    p->file = base_name(c->settings.input);
+    size_t n = strlen(p->file);
+    bool nn = n > 3 && strcmp(p->file + n - 3, ".nn") == 0;
+    p->name = arena_strndup(c->arena, p->file, nn ? n - 3 : n);
+    p->start = NEW(c->arena, HBlock);
+    b->block = p->start;
+    b->library = env_new(b, NULL);
+    b->user = env_new(b, b->library);
+    return b;
+}
+
+static void build_runnable(Build *b)
+{
+    for (int i = 0; i < b->runnable.n; i++) {
+        Ast *d = b->runnable.at[i];
+        if (d->kind == AST_TASK)
+            build_task(b, b->user, d);
+        else
+            build_export(b, b->user, d);
+    }
+    if (!b->runnable.n && !diag_errors(b->diag)) {
+        Span at = {b->user_files.at[b->user_files.n - 1]->span.file, 0, 0};
+        diag_error(b->diag, at, "the file has no task: expected 'task train { … }'");
+    }
+}
+
+Program *front_end(Compiler *c, bool *unreadable)
+{
+    Build *b = build_new(c);
+    size_t size;
+    char *text = read_file(c->arena, c->settings.input, &size);
+    *unreadable = !text;
+    if (!text)
+        return NULL;
+    const Embedded *std = embedded("std.nn");
+    load(b, b->library, "std.nn", std->text, std->size, true);
+    load(b, b->user, c->settings.input, text, size, false);
+    check_defines(b);
+    if (diag_errors(c->diag))
+        return NULL;
+    for (int i = 0; i < b->user_files.n; i++)
+        sema_file(b, b->user_files.at[i]);
+    if (diag_errors(c->diag))
+        return NULL;
+    region_open(b, "start", (Span){0});
+    build_runnable(b);
+    region_close(b);
+    b->region->name = "start";
+    if (!diag_errors(c->diag))
+        force_all(b);
+    if (diag_errors(c->diag))
+        return NULL;
+    instance_paths(b);
+    region_finish(b);
+    c->program = b->p;
+    return b->p;
+}

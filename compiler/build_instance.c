@@ -1,0 +1,363 @@
+/* build_instance.c: instances of layers, their parameters and the paths that name them.
+ *
+ * The k-th time a body calls a layer at one place, in every application of that body, is the same instance: its key is the
+ * place and the round. Paths are made at the end, when it is known which layers a body calls more than once.
+ */
+#include "build.h"
+
+Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at)
+{
+    Instance *in = NEW(b->arena, Instance);
+    in->name = name;
+    in->parent = parent;
+    in->site = site;
+    in->span = at;
+    in->model = parent ? parent->model : -1;
+    if (parent)
+        vec_push(b->arena, &parent->children, in);
+    return in;
+}
+
+Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site)
+{
+    if (!parent)
+        return instance_new(b, NULL, name, site, site->span);
+    int round = 0;
+    for (int i = 0; i < parent->uses.n; i++)
+        round += parent->uses.at[i] == site;
+    vec_push(b->arena, &parent->uses, site);
+    for (int i = 0; i < parent->children.n; i++) {
+        Instance *c = parent->children.at[i];
+        if (c->site == site && c->round == round)
+            return c;
+    }
+    Instance *c = instance_new(b, parent, name, site, site->span);
+    c->round = round;
+    return c;
+}
+
+static Instance *instance_root(Instance *in)
+{
+    while (in && in->parent)
+        in = in->parent;
+    return in;
+}
+
+/* ---- parameters ---- */
+
+/* An initialiser is named alone, or called without the shape that its first parameter `shape` stands for. */
+static bool takes_shape(const FnValue *f, bool bare)
+{
+    if (f->builtin)
+        return bare && strncmp(f->builtin->signature, "shape", 5) == 0;
+    return f->decl && f->decl->kind == AST_FN && f->decl->fn.formals.n &&
+           strcmp(f->decl->fn.formals.at[0]->name, "shape") == 0;
+}
+
+static Value shape_value(Build *b, const Shape *s)
+{
+    Value *dims = NEW_ARRAY(b->arena, Value, s->rank + 1);
+    for (int i = 0; i < s->rank; i++)
+        dims[i] = value_int(s->dim[i].n);
+    return value_list(b, dims, s->rank, false);
+}
+
+static Value init_value(Build *b, const Init *init, const Home *h)
+{
+    Ast *e = init->expr;
+    bool call = e->kind == AST_CALL;
+    Ast *callee = call ? e->call.callee : e;
+    if (callee->kind == AST_NAME) {
+        Value f = build_expr(b, init->env, callee);
+        if (f.kind == V_FN && takes_shape(f.fn, !call)) {
+            Value shape = shape_value(b, &h->shape);
+            if (call)
+                return build_call(b, init->env, e, &shape);
+            return build_apply(b, f, &shape, 1, e->span);
+        }
+        if (!call)
+            return f;
+    }
+    return build_expr(b, init->env, e);
+}
+
+/* Gives the home its first (or a new) value in the open region. */
+void home_init(Build *b, Home *h)
+{
+    const Init *init = &b->inits.at[h->id];
+    if (init->from) {
+        Node *n = home_value(b, init->from);
+        home_write(b, h, graph_unary(b->g, OP_stop, n));
+        return;
+    }
+    Frame frame = {b->frame, b->frame ? b->frame->decl : NULL, init->expr->span, init->instance};
+    b->frame = &frame;
+    Value v = init_value(b, init, h);
+    Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, h->dtype, init->expr->span);
+    b->frame = frame.parent;
+    if (!n)
+        return;
+    if (n->dtype != h->dtype)
+        n = graph_cast(b->g, n, h->dtype);
+    if (n->shape.rank > h->shape.rank || (n->shape.rank && !shape_equal(&n->shape, &h->shape))) {
+        build_error(b, init->expr->span, "'%s' is %s, but its first value is %s", h->name, shape_text(b->arena, &h->shape),
+                    shape_text(b->arena, &n->shape));
+        return;
+    }
+    n = graph_broadcast_to(b->g, n, &h->shape);
+    home_write(b, h, graph_unary(b->g, OP_stop, n)); /* a node of its own: two homes may start from one value */
+}
+
+typedef struct InitArg {
+    Home *home;
+} InitArg;
+
+static void run_init(Build *b, void *arg)
+{
+    home_init(b, ((InitArg *)arg)->home);
+}
+
+void home_set_init(Build *b, Home *h, Init init)
+{
+    while (b->inits.n <= h->id)
+        vec_push(b->arena, &b->inits, (Init){0});
+    b->inits.at[h->id] = init;
+    InitArg arg = {h};
+    build_at_start(b, run_init, &arg);
+}
+
+static Home *find_home(const Instance *in, const char *name)
+{
+    for (int i = 0; i < in->homes.n; i++)
+        if (in->homes.at[i]->name == name)
+            return in->homes.at[i];
+    return NULL;
+}
+
+static void check_again(Build *b, const Home *h, const Shape *s, Span at)
+{
+    if (shape_equal(&h->shape, s))
+        return;
+    build_error(b, at, "'%s' was made %s, but this call needs %s", h->name, shape_text(b->arena, &h->shape), shape_text(b->arena, s));
+    Instance *in = b->frame->instance;
+    diag_note(b->diag, in->first_call, "the first call made it %s", shape_text(b->arena, &h->shape));
+}
+
+static DType param_type(Build *b, const Ast *type)
+{
+    return type_element(b, type ? type->name : NULL);
+}
+
+void build_param(Build *b, Env *env, Ast *decl, HomeKind kind)
+{
+    Instance *in = b->frame ? b->frame->instance : NULL;
+    const Instance *root = instance_root(in);
+    if (in && !root->is_model) {
+        build_error(b, decl->span, "%s has parameters: in tasks and functions it must be a model (model net = %s(…))", in->name, in->name);
+        in = NULL;
+    }
+    Shape s;
+    bool ok = build_dims(b, env, decl->param.type, &s);
+    for (int i = 0; i < decl->param.names.n; i++) {
+        Ast *name = decl->param.names.at[i];
+        if (!ok || !in) {
+            env_add(b, env, name->name, BIND_LET, value_poison, name->span)->used = true;
+            continue;
+        }
+        if (in->applied == 1 && !in->homes.n)
+            in->first_call = user_call(b);
+        Home *h = find_home(in, name->name);
+        if (h) {
+            check_again(b, h, &s, decl->span);
+        } else {
+            h = home_new(b, kind, name->name, param_type(b, decl->param.type), &s, decl->span);
+            h->model = in->model;
+            vec_push(b->arena, &in->homes, h);
+            const Instance *from = in->copy_of;
+            Init init = {decl->param.init, env, from ? find_home(from, name->name) : NULL, in};
+            home_set_init(b, h, init);
+        }
+        Binding *bind = env_add(b, env, name->name, BIND_HOME, value_none, name->span);
+        bind->home = h;
+        bind->used = true;
+    }
+}
+
+void instance_params(Build *b, Instance *in, bool states, ParamSet *out)
+{
+    for (int i = 0; i < in->homes.n; i++) {
+        Home *h = in->homes.at[i];
+        if (h->kind != HOME_PARAM && !states)
+            continue;
+        Home **grown = NEW_ARRAY(b->arena, Home *, out->n + 1);
+        if (out->n)
+            memcpy(grown, out->homes, sizeof *grown * (size_t)out->n);
+        grown[out->n++] = h;
+        out->homes = grown;
+    }
+    for (int i = 0; i < in->children.n; i++)
+        instance_params(b, in->children.at[i], states, out);
+}
+
+/* ---- paths ---- */
+
+static bool has_homes(const Instance *in)
+{
+    if (in->homes.n)
+        return true;
+    for (int i = 0; i < in->children.n; i++)
+        if (has_homes(in->children.at[i]))
+            return true;
+    return false;
+}
+
+static void set_paths(Build *b, Instance *in, const char *path)
+{
+    for (int i = 0; i < in->homes.n; i++)
+        in->homes.at[i]->path = arena_printf(b->arena, "%s.%s", path, in->homes.at[i]->name);
+    for (int i = 0; i < in->children.n; i++) {
+        Instance *c = in->children.at[i];
+        int same = 0, before = 0;
+        for (int k = 0; k < in->children.n; k++) {
+            const Instance *other = in->children.at[k];
+            bool counts = other->name == c->name && has_homes(other);
+            same += counts;
+            before += counts && k < i;
+        }
+        set_paths(b, c, same > 1 ? arena_printf(b->arena, "%s.%s[%d]", path, c->name, before) : arena_printf(b->arena, "%s.%s", path, c->name));
+    }
+}
+
+void instance_paths(Build *b)
+{
+    for (int i = 0; i < b->models.n; i++)
+        set_paths(b, b->models.at[i], b->models.at[i]->name);
+    for (int i = 0; i < b->p->homes.n; i++) {
+        Home *h = b->p->homes.at[i];
+        if (!h->path)
+            h->path = h->name;
+    }
+}
+
+/* ---- models ---- */
+
+/* The instance behind `model name = value` or `sub name = value`. */
+Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast *decl, Ast *value)
+{
+    Instance *in = instance_new(b, parent, name, decl, decl->span);
+    if (!parent) {
+        in->is_model = true;
+        in->model = b->p->models.n;
+        vec_push(b->arena, &b->p->models, (ModelInfo){name, decl->span});
+        vec_push(b->arena, &b->models, in);
+    }
+    if (value->kind == AST_COPY)
+        return model_copy(b, env, in, value->copy.x);
+    Frame frame = {b->frame, decl, decl->span, in};
+    bool naming = b->naming_model;
+    b->frame = &frame;
+    b->naming_model = true;
+    Value f = build_expr_fn(b, env, value);
+    b->naming_model = naming;
+    b->frame = frame.parent;
+    if (f.kind != V_FN) {
+        if (f.kind != V_POISON)
+            build_error(b, value->span, "a model is a layer or function without its first argument, found %s", value_text(b, f));
+        return in;
+    }
+    in->fn = NEW(b->arena, FnValue);
+    *in->fn = *f.fn;
+    if (in->fn->decl && in->fn->decl->kind == AST_LAYER && !in->fn->instance)
+        in->fn->instance = in;
+    return in;
+}
+
+/* A second set of the parameters that `from` has by now: the same tree with homes of its own. */
+static void copy_tree(Build *b, Instance *to, Instance *from)
+{
+    to->copy_of = from;
+    to->first_call = from->first_call;
+    for (int i = 0; i < from->homes.n; i++) {
+        const Home *h = from->homes.at[i];
+        Home *n = home_new(b, h->kind, h->name, h->dtype, &h->shape, h->span);
+        n->model = to->model;
+        vec_push(b->arena, &to->homes, n);
+        home_set_init(b, n, (Init){.from = from->homes.at[i]});
+    }
+    for (int i = 0; i < from->children.n; i++) {
+        Instance *c = from->children.at[i];
+        Instance *n = instance_new(b, to, c->name, c->site, c->span);
+        n->round = c->round;
+        copy_tree(b, n, c);
+    }
+}
+
+/* Function values inside the copied function belong to instances of the original: find their twins. */
+static Instance *twin(const Instance *from, Instance *to, const Instance *x)
+{
+    if (from == x)
+        return to;
+    for (int i = 0; i < from->children.n && i < to->children.n; i++) {
+        Instance *t = twin(from->children.at[i], to->children.at[i], x);
+        if (t)
+            return t;
+    }
+    return NULL;
+}
+
+static FnValue *copy_fn(Build *b, const FnValue *f, const Instance *from, Instance *to)
+{
+    FnValue *g = NEW(b->arena, FnValue);
+    *g = *f;
+    if (f->instance)
+        g->instance = twin(from, to, f->instance);
+    g->args.at = NEW_ARRAY(b->arena, Arg, f->args.n + 1);
+    for (int i = 0; i < f->args.n; i++) {
+        g->args.at[i] = f->args.at[i];
+        Value *v = &g->args.at[i].value;
+        if (!g->args.at[i].expr && v->kind == V_FN)
+            v->fn = copy_fn(b, v->fn, from, to);
+    }
+    return g;
+}
+
+Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what)
+{
+    Value v = build_expr(b, env, what);
+    if (v.kind != V_MODEL) {
+        if (v.kind != V_POISON)
+            build_error(b, what->span, "only a model can be copied, found %s", value_text(b, v));
+        return in;
+    }
+    if (!v.model->applied && !v.model->children.n) {
+        build_error(b, what->span, "'%s' has no parameters yet: a copy is made after the first use fixed their sizes", v.model->name);
+        return in;
+    }
+    copy_tree(b, in, v.model);
+    if (v.model->fn)
+        in->fn = copy_fn(b, v.model->fn, v.model, in);
+    return in;
+}
+
+static void reset_instance(Build *b, Instance *in)
+{
+    for (int i = 0; i < in->homes.n; i++)
+        home_init(b, in->homes.at[i]);
+    for (int i = 0; i < in->children.n; i++)
+        reset_instance(b, in->children.at[i]);
+}
+
+void build_reset(Build *b, Env *env, Ast *s)
+{
+    for (int i = 0; i < s->reset.items.n; i++) {
+        Ast *item = s->reset.items.at[i];
+        Value v = build_expr(b, env, item);
+        Binding *bind = item->kind == AST_NAME ? build_find(b, env, item->name, item->span) : NULL;
+        if (v.kind == V_MODEL)
+            reset_instance(b, v.model);
+        else if (bind && bind->kind == BIND_HOME && bind->home->kind == HOME_PARAM)
+            home_init(b, bind->home);
+        else if (v.kind != V_POISON)
+            build_error(b, item->span, "reset takes models and parameters, found %s", value_text(b, v));
+    }
+}
