@@ -134,6 +134,8 @@ const Expr *expr_local(Arena *a, const Local *l, const Ix *const *sub); /* sub N
 const Expr *expr_index(Arena *a, const Ix *ix);
 bool expr_equal(const Expr *x, const Expr *y);
 bool expr_uses(const Expr *e, const LoopVar *v);
+/* Depends on the lane loop's variable (lane may be NULL) or on a local that holds lanes. */
+bool expr_is_vector(const Expr *e, const LoopVar *lane);
 
 /* ---- statements ---- */
 
@@ -173,8 +175,10 @@ struct Nest {
     Arena *arena;
     Block body;
     Block *at;  /* where statements are added */
-    int depth;  /* of open blocks */
+    int depth;  /* of open blocks: open[0] is the body */
     Block *open[16];
+    Stmt *opener[16]; /* the loop or if whose block open[d] is */
+    const char *comment;
 };
 
 Nest *nest_new(Arena *a);
@@ -185,6 +189,8 @@ LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, 
 void nest_if(Nest *n, const Expr *cond);
 void nest_end(Nest *n);
 Local *nest_let(Nest *n, const char *name, const Expr *value); /* lanes follow from the value */
+/* In the block open at that depth, before the loop that is open inside it. */
+Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value);
 Local *nest_var(Nest *n, const char *name, const Expr *value); /* may be set again */
 Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *extent);
 /* Vectors of eight, each lane = value: accumulators. rank 0: one. */
@@ -196,6 +202,7 @@ Local *nest_accumulator(Nest *n, const char *name, Op op, DType t);
 void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value);
 Local *nest_join(Nest *n, const char *name, Op op, const Local *acc);
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
+LoopVar *nest_var_at(const Nest *n, int depth); /* variable of the loop whose block open[depth] is, or NULL */
 void nest_comment(Nest *n, const char *text); /* above the statement added next */
 
 /* Neutral element of sum, prod, max, min for a type; the map op that joins two of its values. */
