@@ -241,6 +241,7 @@ static Local *local_new(Nest *n, const char *name, DType t) {
     Local *l = NEW(n->arena, Local);
     l->name = name;
     l->dtype = t;
+    l->depth = n->depth;
     return l;
 }
 
@@ -251,6 +252,7 @@ Local *nest_let(Nest *n, const char *name, const Expr *value) {
 Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value) {
     Local *l = local_new(n, name, value->dtype);
     l->lanes = expr_has_lanes(value, lane_loop(n));
+    l->depth = depth;
     Stmt *st = NEW(n->arena, Stmt);
     st->kind = ST_LET;
     st->local = l;

@@ -89,6 +89,7 @@ typedef struct Local {
     DType dtype;
     bool lanes, named;
     bool changes; /* is assigned again after its declaration */
+    int depth;    /* of the block that declares it */
     int rank;
     int64_t extent[3];
 } Local;

@@ -22,6 +22,7 @@ typedef struct Compiler {
     Settings settings;
     Program *program;
     Lowered *lowered;
+    struct Fusion *fusion; /* groups, between fuse and schedule (schedule.h) */
 } Compiler;
 
 typedef struct Pass {

@@ -30,7 +30,23 @@ typedef struct Group {
     VEC(Node *) nodes;      /* in topological order */
     VEC(GroupStore) stores;
     Region *region;
+    /* The iteration space. ROW: `rows` rows of `length` elements; a member has rows*length elements ("full") or `rows`.
+     * COLUMN: outer x length x inner elements, length reduced; members have rows = outer*inner. Others: `rows` elements. */
+    int64_t rows, length, inner;
+    const Count *count, *length_count; /* run-time counts of rows and of length; NULL: none */
+    VEC(int) deps;          /* groups that come before it */
+    bool effects;           /* has a check */
+    bool writes_homes;
 } Group;
+
+/* The element `sub` of node n is e, as long as `block` is open at `depth`. */
+typedef struct Binding {
+    const Node *n;
+    const Ix **sub;
+    const Expr *e;
+    const Block *block;
+    int depth;
+} Binding;
 
 /* One group being scheduled. Names of locals come from the nodes. */
 typedef struct Sched {
@@ -39,9 +55,23 @@ typedef struct Sched {
     Group *group;
     Kernel *kernel; /* reads, writes, scalars, counts, sources are gathered by value_at and sched_store */
     Nest *nest;
-    struct Binding *bindings; /* values that stand in locals */
-    Buffer *const *buffer_of; /* per node: where it is stored, NULL: it is not */
+    VEC(Binding) bindings; /* values that stand in locals */
+    const struct Fusion *fusion;
+
 } Sched;
+
+/* What fuse leaves in side arrays, by node id. */
+typedef struct Fusion {
+    Group **group_of;   /* the group that computes the node; NULL: inlined */
+    Buffer **buffer_of; /* where it is stored; NULL: it is not. Of a read: the home's buffer */
+    int *uses;          /* inputs of other live nodes that it is */
+    bool *proved;       /* of an index: always in range */
+    VEC(Group *) groups; /* in the order of execution */
+} Fusion;
+
+/* The subscripts of input i that the element `sub` of n is made from: maps and movement. False: not known when compiling
+ * (an index from data), or more than one (a reduction). */
+bool input_subscripts(Arena *a, const Node *n, int i, const Ix *const *sub, const Ix **out);
 
 /* The element of a node at logical subscripts (node->shape.rank of them): a load of its buffer, a value bound below, or
  * the node written out. Values used more than once become lets of the innermost open block. */
@@ -58,8 +88,18 @@ void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const N
 void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub);
 void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub);
 
-/* An element of a stored operand (a dot's input is always stored), noting the read. */
+/* An element of a contraction's operand: what is stored lies behind reshapes and slices only, so this is a load. Gives the
+ * buffer's subscripts through expr->sub; notes the read. */
 const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub);
+
+/* A buffer for a kernel's partial results, used in this region only. */
+Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);
+/* Ends the kernel made so far and starts another of the same group: its reads see what the first one stored. */
+void sched_next_kernel(Sched *s, const char *suffix);
+/* An estimate of the time of one element of the group's values, in nanoseconds of one thread. */
+double sched_cost(const Sched *s);
+/* Tiles for `rounds` independent rounds of ns nanoseconds each: 1 when threads would not pay. */
+int sched_tiles(int64_t rounds, double ns);
 
 /* One a kind: fills s->nest, s->kernel->tiles, flops, bytes and note; owner flags of reads and writes where they hold. */
 void schedule_map(Sched *s);
@@ -67,6 +107,9 @@ void schedule_row(Sched *s);
 void schedule_column(Sched *s);
 void schedule_dot(Sched *s); /* s->group->anchor is the dot; stores: see sched_store_all */
 void schedule_other(Sched *s);
+
+/* The kernel takes the run-time count (a loop runs to it). */
+void sched_count(Sched *s, const Count *c);
 
 /* Accesses noted so far are cut by the tile loop along the buffer's leading axis. */
 void sched_owner(Sched *s, const Buffer *b);

@@ -1,0 +1,587 @@
+/* fuse.c: groups of nodes that one kernel computes, grown from anchors: contraction > reduction > map.
+ *
+ * Nodes are visited in topological order. An anchor starts a group or, a reduction, joins one with its rows. A map joins the
+ * group of what it is made from when it has that group's space and uses each member only at the same element (a symbolic
+ * walk of subscripts decides) and no path leads from the group through another to the map. A map with one use is left to
+ * its user, a cheap one to all its users: both are inlined. What remains starts a group of its own.
+ */
+#include "fuse.h"
+
+enum { CHEAP = 3, MEMBERS = 200, EPILOGUE = 40 };
+
+/* ---- walks ---- */
+
+static bool is_landmark(const Fuser *f, const Node *n) {
+    return f->out->group_of[n->id] || f->stored[n->id] || n->op == OP_read;
+}
+
+static void reach_input(Fuser *f, Node *in, const Ix *const *sub, ReachVec *out) {
+    if (is_landmark(f, in)) {
+        const Ix *flat = sub ? ix_flat(f->arena, &in->shape, sub) : NULL;
+        for (int i = 0; i < out->n; i++)
+            if (out->at[i].node == in && (out->at[i].flat == flat ||
+                                          (flat && out->at[i].flat && ix_equal(out->at[i].flat, flat))))
+                return;
+        vec_push(f->arena, out, (Reach){in, flat});
+        if (in->op != OP_read && !f->out->group_of[in->id] && !f->stored[in->id])
+            bug("landmark");
+        return;
+    }
+    fuse_reach(f, in, sub, out);
+}
+
+/* pick: the row of the element is known, its place in the row is not. */
+static void reach_pick(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
+    const Ix *at[MAX_RANK];
+    int last = n->shape.rank;
+    for (int d = 0; d < last; d++)
+        at[d] = sub[d];
+    at[last] = ix_data(f->arena, expr_const(f->arena, DT_I32, n->id), n->in[0]->shape.dim[last].n);
+    reach_input(f, n->in[0], at, out);
+    reach_input(f, n->in[1], sub, out);
+}
+
+static void reach_gather(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
+    reach_input(f, n->in[0], NULL, out);
+    reach_input(f, n->in[1], sub, out);
+}
+
+void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
+    if (n->op == OP_pick && sub) {
+        reach_pick(f, n, sub, out);
+        return;
+    }
+    if ((n->op == OP_gather || n->op == OP_batch) && sub) {
+        if (n->op == OP_gather)
+            reach_gather(f, n, sub, out);
+        else
+            reach_input(f, n->in[0], sub, out);
+        return;
+    }
+    for (int i = 0; i < n->nin; i++) {
+        const Ix *at[MAX_RANK];
+        bool known = sub && input_subscripts(f->arena, n, i, sub, at);
+        reach_input(f, n->in[i], known ? at : NULL, out);
+    }
+}
+
+/* ---- spaces ---- */
+
+static const Ix *full_flat(Fuser *f, const Group *g) {
+    return ix_add(f->arena, ix_scale(f->arena, ix_var(f->arena, f->row), g->length), ix_var(f->arena, f->element));
+}
+
+static const Count *leading_count(const Shape *s) {
+    for (int d = 0; d < s->rank; d++)
+        if (s->dim[d].n != 1)
+            return s->dim[d].count;
+    return s->rank ? s->dim[0].count : NULL;
+}
+
+/* The symbols range over the space of g. */
+static void set_space(Fuser *f, const Group *g) {
+    ((LoopVar *)f->row)->extent = dim_fixed(MAX(g->rows, 1));
+    ((LoopVar *)f->element)->extent = dim_fixed(MAX(g->length, 1));
+}
+
+/* The element that a member has in its group, as a flat offset; NULL when it does not fit the space. */
+static const Ix *member_flat(Fuser *f, const Group *g, const Node *n) {
+    int64_t elements = shape_elements(&n->shape);
+    if (g->kind == GROUP_ROW && elements == g->rows * g->length &&
+        (g->length != 1 || op_info[n->op].kind != KIND_REDUCE))
+        return full_flat(f, g);
+    return elements == g->rows ? ix_var(f->arena, f->row) : NULL;
+}
+
+static unsigned reduce_axes(const Node *n) {
+    bool one = n->op == OP_argmax || n->op == OP_argmin;
+    return one ? 1u << n->attr.axis : n->attr.axes;
+}
+
+/* outer x length x inner of a reduction; false when its axes are not neighbours. */
+static bool reduce_space(const Node *n, int64_t *outer, int64_t *length, int64_t *inner) {
+    const Shape *s = &n->in[0]->shape;
+    unsigned axes = reduce_axes(n);
+    *outer = *length = *inner = 1;
+    int state = 0; /* before, in, behind the axes */
+    for (int d = 0; d < s->rank; d++) {
+        bool in = axes >> d & 1;
+        if (s->dim[d].n == 1)
+            continue;
+        if (in && state == 2)
+            return false;
+        state = in ? 1 : state == 1 ? 2 : state;
+        *(state == 0 ? outer : state == 1 ? length : inner) *= s->dim[d].n;
+    }
+    return true;
+}
+
+static const Count *reduced_count(const Node *n) {
+    const Shape *s = &n->in[0]->shape;
+    for (int d = 0; d < s->rank; d++)
+        if (reduce_axes(n) >> d & 1 && s->dim[d].count)
+            return s->dim[d].count;
+    return NULL;
+}
+
+void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out) {
+    const Ix *sub[MAX_RANK];
+    set_space(f, g);
+    if (op_info[n->op].kind == KIND_REDUCE) {
+        const Ix *in[MAX_RANK];
+        if (g->kind == GROUP_ROW)
+            ix_unflat(f->arena, &n->in[0]->shape, full_flat(f, g), in);
+        reach_input(f, n->in[0], g->kind == GROUP_ROW ? in : NULL, out);
+        return;
+    }
+    const Ix *flat = g->kind == GROUP_DOT && n == g->anchor ? NULL : member_flat(f, g, n);
+    if (!flat || g->kind == GROUP_OTHER) {
+        fuse_reach(f, n, NULL, out);
+        return;
+    }
+    ix_unflat(f->arena, &n->shape, flat, sub);
+    fuse_reach(f, n, sub, out);
+}
+
+/* ---- dependence ---- */
+
+static bool depends_from(const Fuser *f, const Group *to, int from, bool *seen) {
+    if (to->id == from)
+        return true;
+    seen[to->id] = true;
+    for (int i = 0; i < to->deps.n; i++)
+        if (!seen[to->deps.at[i]] && depends_from(f, f->out->groups.at[to->deps.at[i]], from, seen))
+            return true;
+    return false;
+}
+
+bool fuse_depends(const Fuser *f, const Group *to, const Group *from) {
+    bool *seen = NEW_ARRAY(f->arena, bool, f->out->groups.n + 1);
+    return depends_from(f, to, from->id, seen);
+}
+
+void fuse_add_dep(Fuser *f, Group *g, const Group *before) {
+    if (g == before || g->region != before->region)
+        return;
+    for (int i = 0; i < g->deps.n; i++)
+        if (g->deps.at[i] == before->id)
+            return;
+    vec_push(f->arena, &g->deps, before->id);
+}
+
+Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region) {
+    Group *g = NEW(f->arena, Group);
+    g->id = f->out->groups.n;
+    g->kind = kind;
+    g->anchor = anchor;
+    g->region = region;
+    g->rows = g->length = g->inner = 1;
+    vec_push(f->arena, &f->out->groups, g);
+    return g;
+}
+
+static void add_member(Fuser *f, Group *g, Node *n) {
+    ReachVec reach = {0};
+    fuse_reach_member(f, g, n, &reach);
+    for (int i = 0; i < reach.n; i++) {
+        Group *h = f->out->group_of[reach.at[i].node->id];
+        if (h)
+            fuse_add_dep(f, g, h);
+    }
+    vec_push(f->arena, &g->nodes, n);
+    f->out->group_of[n->id] = g;
+    g->effects |= op_info[n->op].kind == KIND_EFFECT;
+    for (int i = 0; i < n->region->writes.n; i++)
+        g->writes_homes |= n->region->writes.at[i].value == n;
+}
+
+/* ---- joining ---- */
+
+static bool is_home_write(const Node *n) {
+    for (int i = 0; i < n->region->writes.n; i++)
+        if (n->region->writes.at[i].value == n)
+            return true;
+    return false;
+}
+
+/* A member may be used by n only at the element that is computed together with n's. */
+static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) {
+    if (!r.flat)
+        return false;
+    const Ix *row = ix_var(f->arena, f->row);
+    if (g->kind != GROUP_ROW)
+        return ix_equal(r.flat, row);
+    const Ix *own = member_flat(f, g, r.node);
+    if (own && !ix_uses(own, f->element))
+        return ix_equal(r.flat, row);
+    if (ix_equal(r.flat, full_flat(f, g)))
+        return true;
+    /* another element of the same row is computed anew, from inputs and the row's reductions */
+    return op_info[r.node->op].kind == KIND_MAP && n->op == OP_pick &&
+           ix_equal(ix_div(f->arena, r.flat, g->length), row);
+}
+
+/* Every use of g's members fits, and nothing n needs comes after g. */
+static bool may_join(Fuser *f, const Group *g, const Node *n) {
+    ReachVec reach = {0};
+    if (g->nodes.n >= (g->kind == GROUP_DOT ? EPILOGUE : MEMBERS) || g->region != n->region)
+        return false;
+    if ((g->effects && is_home_write(n)) || (g->writes_homes && op_info[n->op].kind == KIND_EFFECT))
+        return false;
+    fuse_reach_member(f, g, n, &reach);
+    for (int i = 0; i < reach.n; i++) {
+        const Group *h = f->out->group_of[reach.at[i].node->id];
+        if (h == g ? !uses_same_element(f, g, n, reach.at[i]) : h && h->region == g->region && fuse_depends(f, h, g))
+            return false;
+    }
+    return true;
+}
+
+static bool fits(Fuser *f, const Group *g, const Node *n) {
+    if (g->kind == GROUP_OTHER)
+        return false;
+    set_space(f, g);
+    const Ix *flat = member_flat(f, g, n);
+    return flat && (leading_count(&n->shape) == g->count || !shape_count(&n->shape)) && may_join(f, g, n);
+}
+
+/* Groups that n is made from, latest first. */
+static int producers(Fuser *f, const Node *n, const Group **out, int max) {
+    ReachVec reach = {0};
+    int count = 0;
+    fuse_reach(f, n, NULL, &reach);
+    for (int id = f->out->groups.n - 1; id >= 0 && count < max; id--)
+        for (int i = 0; i < reach.n; i++)
+            if (f->out->group_of[reach.at[i].node->id] == f->out->groups.at[id]) {
+                out[count++] = f->out->groups.at[id];
+                break;
+            }
+    return count;
+}
+
+static bool join_producer(Fuser *f, Node *n) {
+    const Group *from[16];
+    int count = producers(f, n, from, COUNT_OF(from));
+    for (int i = 0; i < count; i++)
+        if (fits(f, from[i], n)) {
+            add_member(f, f->out->groups.at[from[i]->id], n);
+            return true;
+        }
+    return false;
+}
+
+static void start_map(Fuser *f, Node *n) {
+    Group *g = fuse_new_group(f, GROUP_MAP, NULL, n->region);
+    g->rows = shape_elements(&n->shape);
+    g->count = leading_count(&n->shape);
+    add_member(f, g, n);
+}
+
+/* ---- reductions ---- */
+
+/* A group of maps over the reduction's elements or rows becomes a group of rows. */
+static bool becomes_rows(Fuser *f, Group *g, const Group *space, const Node *n) {
+    if (g->kind != GROUP_MAP || g->region != n->region || (g->rows != space->rows * space->length))
+        return false;
+    if (g->count != (space->count ? space->count : space->rows == 1 ? space->length_count : NULL))
+        return false;
+    Group was = *g;
+    g->kind = GROUP_ROW;
+    g->rows = space->rows;
+    g->length = space->length;
+    g->count = space->count;
+    g->length_count = space->length_count;
+    if (may_join(f, g, n))
+        return true;
+    *g = was;
+    return false;
+}
+
+static bool same_space(const Group *g, const Group *h) {
+    return g->kind == h->kind && g->rows == h->rows && g->length == h->length && g->inner == h->inner &&
+           g->count == h->count && g->length_count == h->length_count;
+}
+
+static bool shares_input(Fuser *f, const Group *g, const Node *n) {
+    ReachVec mine = {0};
+    fuse_reach(f, n, NULL, &mine);
+    for (int m = 0; m < g->nodes.n; m++) {
+        ReachVec theirs = {0};
+        fuse_reach(f, g->nodes.at[m], NULL, &theirs);
+        for (int i = 0; i < mine.n; i++)
+            for (int j = 0; j < theirs.n; j++)
+                if (mine.at[i].node == theirs.at[j].node)
+                    return true;
+    }
+    return false;
+}
+
+/* Neither needs the other, so one loop may serve both. */
+static bool is_independent(Fuser *f, const Group *g, const Node *n) {
+    const Group *from[16];
+    int count = producers(f, n, from, COUNT_OF(from));
+    for (int i = 0; i < count; i++)
+        if (from[i]->region == g->region && fuse_depends(f, from[i], g))
+            return false;
+    return count < COUNT_OF(from);
+}
+
+static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool reached) {
+    if (g->region != n->region)
+        return false;
+    bool fitting = false;
+    if (g->kind == GROUP_ROW && same_space(g, space))
+        fitting = reached ? may_join(f, g, n) : is_independent(f, g, n) && shares_input(f, g, n) && may_join(f, g, n);
+    else if (g->kind == GROUP_COLUMN && same_space(g, space))
+        fitting = is_independent(f, g, n) && shares_input(f, g, n);
+    else if (reached && space->kind == GROUP_ROW)
+        fitting = becomes_rows(f, g, space, n);
+    if (fitting) {
+        g->anchor = g->anchor ? g->anchor : n;
+        add_member(f, g, n);
+    }
+    return fitting;
+}
+
+static void visit_reduction(Fuser *f, Node *n) {
+    Group space = {.inner = 1};
+    int64_t outer, length, inner;
+    if (!reduce_space(n, &outer, &length, &inner))
+        bug("reduction of node %d over axes that are not neighbours", n->id);
+    bool arg = n->op == OP_argmax || n->op == OP_argmin;
+    space.kind = inner == 1 ? GROUP_ROW : arg ? GROUP_OTHER : GROUP_COLUMN;
+    space.rows = outer * inner;
+    space.length = length;
+    space.inner = inner;
+    space.count = leading_count(&n->shape);
+    space.length_count = reduced_count(n);
+    const Group *from[16];
+    int count = producers(f, n, from, COUNT_OF(from));
+    for (int i = 0; i < count; i++)
+        if (join_reduction(f, f->out->groups.at[from[i]->id], &space, n, true))
+            return;
+    for (int i = f->out->groups.n - 1; i >= 0; i--)
+        if (join_reduction(f, f->out->groups.at[i], &space, n, false))
+            return;
+    Group *g = fuse_new_group(f, space.kind, n, n->region);
+    g->rows = space.rows;
+    g->length = space.length;
+    g->inner = space.inner;
+    g->count = space.count;
+    g->length_count = space.length_count;
+    add_member(f, g, n);
+}
+
+/* ---- the pass ---- */
+
+static bool is_leaf(const Node *n) {
+    return op_info[n->op].kind == KIND_LEAF;
+}
+
+/* Ops that are a kernel of their own. */
+static bool is_other(const Node *n) {
+    return n->op == OP_concat || n->op == OP_pad || n->op == OP_put_at || n->op == OP_scatter_add ||
+           op_info[n->op].kind == KIND_SCAN;
+}
+
+static Node *behind_movement(Node *n, bool slices) {
+    while (n->op == OP_reshape || (slices && n->op == OP_slice))
+        n = n->in[0];
+    return n;
+}
+
+static bool steps_are_one(const Node *n) {
+    for (int d = 0; d < n->shape.rank; d++)
+        if (n->attr.slice.step[d] != 1)
+            return false;
+    return true;
+}
+
+/* What a contraction or a table look-up reads must lie in memory: reshapes and plain slices of something stored do. */
+static void store_operand(Fuser *f, Node *n) {
+    while (n->op == OP_reshape || (n->op == OP_slice && steps_are_one(n)))
+        n = n->in[0];
+    if (n->op != OP_read && !(n->op == OP_constant && n->attr.constant.data))
+        f->stored[n->id] = true;
+}
+
+static void mark_live(Fuser *f, Node *n) {
+    if (f->live[n->id])
+        return;
+    f->live[n->id] = true;
+    for (int i = 0; i < n->nin; i++) {
+        f->out->uses[n->in[i]->id]++;
+        if (n->in[i]->region != n->region && !is_leaf(n->in[i]))
+            f->crosses[n->in[i]->id] = f->stored[n->in[i]->id] = true;
+        mark_live(f, n->in[i]);
+    }
+}
+
+static bool is_written(const Fuser *f, const Home *h) {
+    const Program *p = f->compiler->program;
+    for (int r = 0; r < p->regions.n; r++)
+        for (int w = 0; w < p->regions.at[r]->writes.n; w++)
+            if (p->regions.at[r]->writes.at[w].home == h)
+                return true;
+    return false;
+}
+
+static void find_live(Fuser *f) {
+    const Program *p = f->compiler->program;
+    for (int r = 0; r < p->regions.n; r++) {
+        Region *region = p->regions.at[r];
+        for (int i = 0; i < region->outputs.n; i++) {
+            Node *n = region->outputs.at[i];
+            mark_live(f, n);
+            f->out->uses[n->id]++;
+            f->crosses[n->id] = true;
+            if (n->op != OP_read || is_written(f, n->attr.home))
+                f->stored[n->id] = true;
+        }
+        for (int i = 0; i < region->writes.n; i++) {
+            mark_live(f, region->writes.at[i].value);
+            f->out->uses[region->writes.at[i].value->id]++;
+        }
+    }
+    for (int i = 0; i < f->graph->nodes.n; i++)
+        if (op_info[f->graph->nodes.at[i]->op].kind == KIND_EFFECT)
+            mark_live(f, f->graph->nodes.at[i]);
+}
+
+/* Values of an op of their own kind that must lie in memory for their users. */
+static void find_stored(Fuser *f) {
+    for (int i = 0; i < f->graph->nodes.n; i++) {
+        Node *n = f->graph->nodes.at[i];
+        if (!f->live[i])
+            continue;
+        for (int k = 0; k < n->nin; k++) /* a home that changes is read in its own region */
+            if (n->in[k]->op == OP_read && n->in[k]->region != n->region && is_written(f, n->in[k]->attr.home))
+                f->crosses[n->in[k]->id] = f->stored[n->in[k]->id] = true;
+        if (n->op == OP_dot) {
+            store_operand(f, n->in[0]);
+            store_operand(f, n->in[1]);
+        } else if (n->op == OP_gather || n->op == OP_slice_at) {
+            store_operand(f, n->in[0]);
+        }
+    }
+    for (int r = 0; r < f->compiler->program->regions.n; r++) {
+        const Region *region = f->compiler->program->regions.at[r];
+        for (int i = 0; i < region->writes.n; i++) {
+            Node *v = region->writes.at[i].value;
+            if (!is_leaf(v))
+                f->stored[v->id] = true;
+        }
+    }
+}
+
+/* A stored reshape lies where its input lies. */
+static void store_behind_reshapes(Fuser *f) {
+    for (int i = f->graph->nodes.n - 1; i >= 0; i--) {
+        Node *n = f->graph->nodes.at[i];
+        if (!f->stored[i] || n->op != OP_reshape || is_leaf(behind_movement(n, false)) || is_home_write(n))
+            continue;
+        f->stored[n->in[0]->id] = true;
+        f->crosses[n->in[0]->id] |= f->crosses[i];
+        f->stored[i] = false;
+    }
+}
+
+static int weigh(const Fuser *f, const Node *n) {
+    if (is_leaf(n))
+        return n->op == OP_read ? 1 : 0;
+    if (f->out->group_of[n->id])
+        return 1;
+    int w = op_info[n->op].kind == KIND_MOVE ? 0 : op_info[n->op].flags & OPF_COSTLY ? 2 * CHEAP : 1;
+    w += op_info[n->op].kind == KIND_INDEXED;
+    for (int i = 0; i < n->nin; i++)
+        w += f->weight[n->in[i]->id];
+    return w;
+}
+
+static void visit(Fuser *f, Node *n) {
+    OpKind kind = op_info[n->op].kind;
+    if (n->op == OP_dot) {
+        Group *g = fuse_new_group(f, GROUP_DOT, n, n->region);
+        g->rows = shape_elements(&n->shape);
+        g->count = leading_count(&n->shape);
+        add_member(f, g, n);
+    } else if (kind == KIND_REDUCE) {
+        visit_reduction(f, n);
+    } else if (is_other(n)) {
+        Group *g = fuse_new_group(f, GROUP_OTHER, n, n->region);
+        g->rows = shape_elements(&n->shape);
+        add_member(f, g, n);
+    } else if (is_leaf(n) && !f->stored[n->id]) {
+        return;
+    } else if (f->stored[n->id] || kind == KIND_EFFECT) {
+        if (!join_producer(f, n))
+            start_map(f, n);
+    } else if (kind != KIND_MOVE && f->out->uses[n->id] > 1 && !join_producer(f, n) && weigh(f, n) > CHEAP) {
+        start_map(f, n);
+    }
+}
+
+/* Indices that cannot be out of range. */
+static int64_t index_bound(const Node *n) {
+    switch (n->op) {
+    case OP_batch:
+        return n->attr.batch.source->limit;
+    case OP_argmax:
+    case OP_argmin:
+        return n->in[0]->shape.dim[n->attr.axis].n;
+    case OP_iota:
+        return n->shape.dim[n->attr.axis].n;
+    case OP_permutation:
+        return shape_elements(&n->shape);
+    case OP_randint:
+        return n->attr.random.lo >= 0 ? n->attr.random.hi : 0;
+    case OP_constant:
+        return n->attr.constant.data || n->attr.constant.value < 0 ? 0 : (int64_t)n->attr.constant.value + 1;
+    default:
+        if (op_info[n->op].kind == KIND_MOVE && n->op != OP_concat && n->op != OP_pad)
+            return index_bound(n->in[0]);
+        return n->op == OP_cast && dtype_is_int(n->in[0]->dtype) ? index_bound(n->in[0]) : 0;
+    }
+}
+
+static void prove_indices(Fuser *f) {
+    for (int i = 0; i < f->graph->nodes.n; i++) {
+        const Node *n = f->graph->nodes.at[i];
+        if (n->op != OP_gather && n->op != OP_pick && n->op != OP_scatter_add)
+            continue;
+        const Shape *s = &n->in[0]->shape;
+        int64_t extent = n->op == OP_pick ? s->dim[s->rank - 1].n : s->dim[0].n, bound = index_bound(n->in[1]);
+        f->out->proved[i] = bound > 0 && bound <= extent;
+    }
+}
+
+void fuse(Compiler *c) {
+    Fuser f = {.compiler = c, .arena = c->arena, .graph = c->program->graph};
+    fuse_split_reductions(&f);
+    int n = f.graph->nodes.n;
+    f.out = NEW(c->arena, Fusion);
+    f.out->group_of = NEW_ARRAY(c->arena, Group *, n);
+    f.out->buffer_of = NEW_ARRAY(c->arena, Buffer *, n);
+    f.out->uses = NEW_ARRAY(c->arena, int, n);
+    f.out->proved = NEW_ARRAY(c->arena, bool, n);
+    f.live = NEW_ARRAY(c->arena, bool, n);
+    f.stored = NEW_ARRAY(c->arena, bool, n);
+    f.crosses = NEW_ARRAY(c->arena, bool, n);
+    f.weight = NEW_ARRAY(c->arena, int, n);
+    f.row = NEW(c->arena, LoopVar);
+    f.element = NEW(c->arena, LoopVar);
+    find_live(&f);
+    find_stored(&f);
+    store_behind_reshapes(&f);
+    prove_indices(&f);
+    for (int i = 0; i < n; i++) {
+        if (f.live[i])
+            visit(&f, f.graph->nodes.at[i]);
+        f.weight[i] = weigh(&f, f.graph->nodes.at[i]);
+    }
+    c->fusion = f.out;
+    fuse_buffers(&f);
+    fuse_homes(&f);
+    fuse_merge_scalars(&f);
+    fuse_order(&f);
+}

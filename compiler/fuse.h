@@ -1,0 +1,43 @@
+/* fuse.h: what the files of the fuse pass share. */
+#ifndef NNC_FUSE_H
+#define NNC_FUSE_H
+
+#include "schedule.h"
+
+typedef struct Fuser {
+    Compiler *compiler;
+    Arena *arena;
+    Graph *graph;
+    Fusion *out;
+    bool *live;
+    bool *stored;  /* by node: goes to memory whatever happens */
+    bool *crosses; /* by node: read by another region or by the host */
+    int *weight;   /* by node: ops that inlining it writes out */
+    const LoopVar *row, *element; /* symbols: the row (or the only subscript), the element in a row */
+} Fuser;
+
+/* What a walk from a node's elements through inlined nodes finds: members of groups, stored values, reads of homes. */
+typedef struct Reach {
+    Node *node;
+    const Ix *flat; /* row-major offset of the element, in the symbols; NULL: not known, or many */
+} Reach;
+typedef VEC(Reach) ReachVec;
+
+/* From element `sub` of n (NULL: unknown) to everything it is made from; n itself is not in it. */
+void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out);
+/* From the elements of a member as its group computes them. */
+void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out);
+/* Does group `from` come before `to` by dependence? */
+bool fuse_depends(const Fuser *f, const Group *to, const Group *from);
+void fuse_add_dep(Fuser *f, Group *g, const Group *before);
+Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region);
+
+/* Reductions over axes that are not neighbours become two (node order stays topological). */
+void fuse_split_reductions(Fuser *f);
+/* Stores, homes, order of the groups (fuse_order.c). */
+void fuse_buffers(Fuser *f);
+void fuse_homes(Fuser *f);
+void fuse_merge_scalars(Fuser *f);
+void fuse_order(Fuser *f);
+
+#endif

@@ -1,0 +1,365 @@
+/* fuse_order.c: which values go to memory, where homes are written, and the order of the groups.
+ *
+ * A home is written in place by the kernel that computes its new version when every reader of the old version can come
+ * before that kernel, and the kernel itself reads only the element it writes; else by a copy at the end of the region.
+ * Writes to homes come after the checks of the region.
+ */
+#include "fuse.h"
+#include <ctype.h>
+#include <string.h>
+
+/* ---- reductions over scattered axes ---- */
+
+static bool axes_are_neighbours(const Node *n) {
+    const Shape *s = &n->in[0]->shape;
+    int state = 0;
+    for (int d = 0; d < s->rank; d++) {
+        if (s->dim[d].n == 1)
+            continue;
+        bool in = n->attr.axes >> d & 1;
+        if (in && state == 2)
+            return false;
+        state = in ? 1 : state ? 2 : 0;
+    }
+    return true;
+}
+
+/* The last run of axes is reduced first; the rest keep their places in the smaller shape. */
+static Node *split_one(Fuser *f, Node *n) {
+    unsigned all = n->attr.axes, last = 0;
+    int d = n->in[0]->shape.rank - 1;
+    while (!(all >> d & 1))
+        d--;
+    while (d >= 0 && all >> d & 1)
+        last |= 1u << d--;
+    Node *inner = NEW(f->arena, Node);
+    *inner = *n;
+    inner->in = NEW_ARRAY(f->arena, Node *, 1);
+    inner->in[0] = n->in[0];
+    inner->attr.axes = last;
+    inner->shape = shape_without(&n->in[0]->shape, last);
+    n->in[0] = inner;
+    n->attr.axes = all & ~last; /* all below the dropped run, so they keep their numbers */
+    return inner;
+}
+
+void fuse_split_reductions(Fuser *f) {
+    Graph *g = f->graph;
+    VEC(Node *) nodes = {0};
+    for (int i = 0; i < g->nodes.n; i++) {
+        Node *n = g->nodes.at[i];
+        bool arg = n->op == OP_argmax || n->op == OP_argmin;
+        int at = nodes.n;
+        while (op_info[n->op].kind == KIND_REDUCE && !arg && !axes_are_neighbours(n)) {
+            vec_push(f->arena, &nodes, NULL);
+            for (int k = nodes.n - 1; k > at; k--)
+                nodes.at[k] = nodes.at[k - 1];
+            nodes.at[at++] = split_one(f, n);
+        }
+        vec_push(f->arena, &nodes, n);
+    }
+    g->nodes.n = 0;
+    for (int i = 0; i < nodes.n; i++) {
+        nodes.at[i]->id = i;
+        vec_push(f->arena, &g->nodes, nodes.at[i]);
+    }
+}
+
+/* ---- buffers ---- */
+
+static bool name_is_taken(const Lowered *l, const char *name) {
+    for (int i = 0; i < l->buffers.n; i++)
+        if (strcmp(l->buffers.at[i]->name, name) == 0)
+            return true;
+    for (int op = 0; op < OP_N; op++)
+        if (strcmp(op_info[op].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w; a number makes it unique. */
+static const char *identifier(Fuser *f, const char *path) {
+    char *base = arena_printf(f->arena, "%s%s", isdigit((unsigned char)path[0]) ? "x" : "", path), *to = base;
+    for (const char *from = base; *from; from++) {
+        bool word = isalnum((unsigned char)*from) || *from == '_';
+        if (word || (to > base && to[-1] != '_'))
+            *to++ = word ? *from : '_';
+    }
+    while (to > base + 1 && to[-1] == '_')
+        to--;
+    *to = 0;
+    const char *name = base;
+    for (int i = 2; name_is_taken(f->compiler->lowered, name); i++)
+        name = arena_printf(f->arena, "%s_%d", base, i);
+    return name;
+}
+
+static Buffer *new_buffer(Fuser *f, const char *name, DType t, const Shape *s) {
+    Lowered *l = f->compiler->lowered;
+    Buffer *b = NEW(f->arena, Buffer);
+    b->id = l->buffers.n;
+    b->name = identifier(f, name);
+    b->dtype = t;
+    b->shape = *s;
+    b->bytes = (layout_elements(b) * dtype_size(t) + 63) / 64 * 64;
+    vec_push(f->arena, &l->buffers, b);
+    return b;
+}
+
+/* When every user sees the value in one other shape, it is stored in that. */
+static const Shape *stored_shape(const Fuser *f, const Node *n) {
+    const Shape *shape = NULL;
+    for (int i = n->id + 1; i < f->graph->nodes.n; i++) {
+        const Node *user = f->graph->nodes.at[i];
+        for (int k = 0; k < user->nin && f->live[i]; k++) {
+            if (user->in[k] != n)
+                continue;
+            if (user->op != OP_reshape || (shape && !shape_equal(shape, &user->shape)))
+                return &n->shape;
+            shape = &user->shape;
+        }
+    }
+    return shape ? shape : &n->shape;
+}
+
+static const char *value_name(const Fuser *f, const Node *n) {
+    if (n->name)
+        return n->name;
+    for (int r = 0; r < f->compiler->program->regions.n; r++) {
+        const Region *region = f->compiler->program->regions.at[r];
+        for (int i = 0; i < region->writes.n; i++)
+            if (region->writes.at[i].value == n)
+                return arena_printf(f->arena, "%s_next", region->writes.at[i].home->name);
+    }
+    return op_info[n->op].name;
+}
+
+static Buffer *own_buffer(Fuser *f, Node *n) {
+    if (f->out->buffer_of[n->id])
+        return f->out->buffer_of[n->id];
+    const Shape *shape = f->crosses[n->id] ? &n->shape : stored_shape(f, n);
+    Buffer *b = new_buffer(f, value_name(f, n), n->dtype, shape);
+    b->node = n;
+    b->region = f->crosses[n->id] ? NULL : n->region;
+    f->out->buffer_of[n->id] = b;
+    vec_push(f->arena, &f->out->group_of[n->id]->stores, (GroupStore){n, b});
+    return b;
+}
+
+static void home_buffers(Fuser *f) {
+    Program *p = f->compiler->program;
+    for (int i = 0; i < p->homes.n; i++) {
+        Home *h = p->homes.at[i];
+        new_buffer(f, h->path ? h->path : h->name, h->dtype, &h->shape)->home = h;
+    }
+}
+
+static void table_buffer(Fuser *f, Node *n) {
+    Buffer *b = NEW(f->arena, Buffer);
+    b->id = -1;
+    b->name = "table";
+    b->dtype = n->dtype;
+    b->shape = shape_of(1, (const int64_t[]){MAX(shape_elements(&n->shape), 1)});
+    b->node = n;
+    f->out->buffer_of[n->id] = b;
+}
+
+/* Values that another group or the outside needs; the values of homes wait for fuse_homes. */
+void fuse_buffers(Fuser *f) {
+    f->compiler->lowered = NEW(f->arena, Lowered);
+    f->compiler->lowered->program = f->compiler->program;
+    home_buffers(f);
+    for (int i = 0; i < f->graph->nodes.n; i++) {
+        Node *n = f->graph->nodes.at[i];
+        if (f->live[i] && n->op == OP_read && !f->out->group_of[i])
+            f->out->buffer_of[i] = lower_buffer_of_home(f->compiler->lowered, n->attr.home);
+        if (f->live[i] && n->op == OP_constant && n->attr.constant.data)
+            table_buffer(f, n);
+    }
+    for (int i = 0; i < f->out->groups.n; i++) {
+        const Group *g = f->out->groups.at[i];
+        for (int m = 0; m < g->nodes.n; m++) {
+            ReachVec reach = {0};
+            fuse_reach_member(f, g, g->nodes.at[m], &reach);
+            for (int r = 0; r < reach.n; r++) {
+                const Group *h = f->out->group_of[reach.at[r].node->id];
+                f->stored[reach.at[r].node->id] |= h && h != g;
+            }
+        }
+    }
+}
+
+/* ---- homes ---- */
+
+static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_element) {
+    bool found = false;
+    *same_element = true;
+    for (int m = 0; m < g->nodes.n; m++) {
+        ReachVec reach = {0};
+        fuse_reach_member(f, g, g->nodes.at[m], &reach);
+        for (int i = 0; i < reach.n; i++) {
+            const Node *n = reach.at[i].node;
+            if (n->op != OP_read || n->attr.home != h || f->out->group_of[n->id])
+                continue;
+            found = true;
+            const Ix *row = ix_var(f->arena, f->row);
+            const Ix *full = ix_add(f->arena, ix_scale(f->arena, row, g->length), ix_var(f->arena, f->element));
+            *same_element &= reach.at[i].flat && ix_equal(reach.at[i].flat, g->kind == GROUP_ROW ? full : row);
+        }
+    }
+    for (int i = 0; i < g->stores.n && g->nodes.n == 0; i++) {
+        const Node *n = g->stores.at[i].node;
+        found |= n->op == OP_read && n->attr.home == h;
+    }
+    return found;
+}
+
+/* A row's value cannot be written over what the row's elements still need. */
+static bool fits_in_place(const Group *g, const Node *value) {
+    if (g->kind == GROUP_OTHER)
+        return value->op == OP_put_at || value->op == OP_scatter_add;
+    return g->kind != GROUP_ROW || g->length == 1 || shape_elements(&value->shape) == g->rows * g->length;
+}
+
+static bool can_write_in_place(Fuser *f, const Write *w, const Group *writer) {
+    bool same;
+    const Region *region = w->value->region;
+    if (f->crosses[w->value->id] || f->out->buffer_of[w->value->id] || op_info[w->value->op].kind == KIND_LEAF)
+        return false;
+    if (writer->effects)
+        return false;
+    if (reads_home(f, writer, w->home, &same) && (!same || !fits_in_place(writer, w->value)))
+        return false;
+    for (int i = 0; i < f->out->groups.n; i++) {
+        const Group *g = f->out->groups.at[i];
+        if (g == writer || g->region != region)
+            continue;
+        if ((g->effects || reads_home(f, g, w->home, &same)) && fuse_depends(f, g, writer))
+            return false;
+    }
+    return true;
+}
+
+static Group *copy_group(Fuser *f, Region *region, const Write *w) {
+    Group *g = fuse_new_group(f, GROUP_MAP, NULL, region);
+    g->rows = shape_elements(&w->home->shape);
+    if (f->out->group_of[w->value->id]) {
+        own_buffer(f, w->value);
+        fuse_add_dep(f, g, f->out->group_of[w->value->id]);
+    }
+    return g;
+}
+
+static void write_home(Fuser *f, Region *region, const Write *w) {
+    Buffer *home = lower_buffer_of_home(f->compiler->lowered, w->home);
+    Group *writer = f->out->group_of[w->value->id];
+    bool in_place = writer && writer->region == region && can_write_in_place(f, w, writer);
+    if (!in_place)
+        writer = copy_group(f, region, w);
+    else
+        f->out->buffer_of[w->value->id] = home;
+    vec_push(f->arena, &writer->stores, (GroupStore){w->value, home});
+    writer->writes_homes = true;
+    for (int i = 0; i < f->out->groups.n; i++) {
+        Group *g = f->out->groups.at[i];
+        bool same;
+        if (g != writer && g->region == region && (g->effects || reads_home(f, g, w->home, &same)))
+            fuse_add_dep(f, writer, g);
+    }
+}
+
+void fuse_homes(Fuser *f) {
+    Program *p = f->compiler->program;
+    for (int r = 0; r < p->regions.n; r++)
+        for (int i = 0; i < p->regions.at[r]->writes.n; i++) {
+            const Write *w = &p->regions.at[r]->writes.at[i];
+            if (w->value->op != OP_read || w->value->attr.home != w->home)
+                write_home(f, p->regions.at[r], w);
+        }
+    for (int i = 0; i < f->graph->nodes.n; i++)
+        if (f->stored[i] && f->out->group_of[i])
+            own_buffer(f, f->graph->nodes.at[i]);
+}
+
+/* ---- horizontal fusion of scalars ---- */
+
+static bool is_scalar_group(const Group *g) {
+    return g->kind == GROUP_MAP && g->rows == 1 && g->stores.n + g->nodes.n > 0;
+}
+
+static void absorb(Fuser *f, Group *g, Group *h) {
+    for (int i = 0; i < h->nodes.n; i++) {
+        vec_push(f->arena, &g->nodes, h->nodes.at[i]);
+        f->out->group_of[h->nodes.at[i]->id] = g;
+    }
+    for (int i = 0; i < h->stores.n; i++)
+        vec_push(f->arena, &g->stores, h->stores.at[i]);
+    for (int i = 0; i < h->deps.n; i++)
+        fuse_add_dep(f, g, f->out->groups.at[h->deps.at[i]]);
+    g->effects |= h->effects;
+    g->writes_homes |= h->writes_homes;
+    h->nodes.n = h->stores.n = h->deps.n = 0;
+    for (int i = 0; i < f->out->groups.n; i++) {
+        Group *user = f->out->groups.at[i];
+        int kept = 0;
+        bool moved = false;
+        for (int d = 0; d < user->deps.n; d++)
+            if (user->deps.at[d] == h->id)
+                moved = true;
+            else
+                user->deps.at[kept++] = user->deps.at[d];
+        user->deps.n = kept;
+        if (moved)
+            fuse_add_dep(f, user, g);
+    }
+}
+
+void fuse_merge_scalars(Fuser *f) {
+    for (int i = 0; i < f->out->groups.n; i++) {
+        Group *g = f->out->groups.at[i];
+        for (int j = i + 1; j < f->out->groups.n && is_scalar_group(g); j++) {
+            Group *h = f->out->groups.at[j];
+            if (!is_scalar_group(h) || h->region != g->region || (g->effects && h->writes_homes) ||
+                (h->effects && g->writes_homes))
+                continue;
+            if (!fuse_depends(f, g, h) && !fuse_depends(f, h, g))
+                absorb(f, g, h);
+        }
+    }
+}
+
+/* ---- order ---- */
+
+static bool is_ready(const Fuser *f, const Group *g, const bool *done) {
+    for (int i = 0; i < g->deps.n; i++)
+        if (!done[g->deps.at[i]])
+            return false;
+    return f->out->groups.n > 0;
+}
+
+/* Regions in their order; in a region always the oldest group whose inputs are there. */
+void fuse_order(Fuser *f) {
+    Program *p = f->compiler->program;
+    int n = f->out->groups.n;
+    bool *done = NEW_ARRAY(f->arena, bool, n + 1);
+    VEC(Group *) order = {0};
+    for (int r = 0; r < p->regions.n; r++) {
+        for (int i = 0; i < n; i++) {
+            Group *g = f->out->groups.at[i];
+            if (done[i] || g->region != p->regions.at[r] || !is_ready(f, g, done))
+                continue;
+            done[i] = true;
+            if (g->stores.n || g->effects)
+                vec_push(f->arena, &order, g);
+            i = -1; /* the oldest first */
+        }
+    }
+    for (int i = 0; i < n; i++)
+        if (!done[i])
+            bug("group %d waits for itself", i);
+    f->out->groups.n = 0;
+    for (int i = 0; i < order.n; i++) {
+        order.at[i]->id = i;
+        vec_push(f->arena, &f->out->groups, order.at[i]);
+    }
+}

@@ -1,0 +1,22 @@
+/* lower.c: where the value of a node or a home lies. */
+#include "lower.h"
+
+Buffer *lower_buffer_of_home(const Lowered *l, const Home *h) {
+    for (int i = 0; i < l->buffers.n; i++)
+        if (l->buffers.at[i]->home == h)
+            return l->buffers.at[i];
+    return NULL;
+}
+
+Buffer *lower_buffer_of_node(const Lowered *l, const Node *n) {
+    for (;;) {
+        for (int i = 0; i < l->buffers.n; i++)
+            if (l->buffers.at[i]->node == n)
+                return l->buffers.at[i];
+        if (n->op == OP_read)
+            return lower_buffer_of_home(l, n->attr.home);
+        if (n->op != OP_reshape) /* a reshape lies where its input lies */
+            return NULL;
+        n = n->in[0];
+    }
+}
