@@ -1,10 +1,11 @@
 /* ast.h: the syntax tree that the parser makes of a .nn file.
  *
- * Shape of a node: in each struct of the union the Ast * members come first, then the AstList members, then plain
- * values; the table AST_KINDS says how many there are of each, so a walk over all children needs no switch
- * (ast_kids, ast_lists). Members that may be NULL say so. A tree is at most AST_MAX_DEPTH deep: walks may recurse.
+ * Shape of a node: in each struct of the union the Ast * members come first, then the AstList
+ * members, then plain values; the table AST_KINDS says how many there are of each, so a walk over
+ * all children needs no switch (ast_kids, ast_lists). Members that may be NULL say so. A tree is at
+ * most AST_MAX_DEPTH deep: walks may recurse.
  *
- * A statement is any of the statement nodes or an expression. if, each, scan and `mean for` are both.
+ * A statement is any of the statement nodes or an expression. if, each, scan, `mean for` are both.
  */
 #ifndef NNC_AST_H
 #define NNC_AST_H
@@ -89,18 +90,19 @@
     K(RESET, 0, 1)         \
     K(EACH, 3, 0)          \
     K(EXPECT, 2, 0)        \
-    /* where the text was wrong; a message was given */ \
+    /* a declaration or statement that was wrong; a message was given */ \
     K(ERROR, 0, 0)
 
 typedef enum AstKind {
 #define K(name, kids, lists) AST_##name,
     AST_KINDS(K)
 #undef K
-    AST_N
+        AST_N
 } AstKind;
 
 typedef enum UnaryOp { UNARY_NEG, UNARY_NOT } UnaryOp;
 
+/* loosest first; from EQ to GE: comparisons */
 typedef enum BinaryOp {
     BINARY_OR,
     BINARY_AND,
@@ -132,72 +134,85 @@ typedef struct AstList {
     int n, cap;
 } AstList;
 
-/* A pattern is a NAME (perhaps "_") or a TUPLE of patterns. A body is a BLOCK unless something else is said. */
+/* A pattern is a NAME (perhaps "_") or a TUPLE of patterns. A body is a BLOCK unless something else
+ * is said. The text of a name is interned, so names are compared by pointer.
+ * Nodes with a name: NAME FIELD TYPE ARG FORMAL CONST OPTION FN LAYER EXPORT MODEL SUB DATA SECTION
+ * SPLIT PART STANDARDIZE OPTIMIZER SCHEDULE TASK; TENSOR (its element type, or NULL). */
 struct Ast {
     AstKind kind;
     Span span;
-    Span name_span;   /* of `name` alone */
-    const char *name; /* interned; NULL for kinds without one. Named: NAME FIELD TYPE ARG FORMAL CONST OPTION FN
-                         LAYER EXPORT MODEL SUB DATA SECTION SPLIT PART STANDARDIZE OPTIMIZER SCHEDULE TASK;
-                         TENSOR: its element type or NULL */
+    Span name_span; /* of the name alone */
+    const char *name;
     union {
         struct { AstList decls; } file;
 
-        struct { double value; int64_t integer; bool is_int; } number; /* integer counts when is_int */
-        struct { AstList parts; } string;                 /* TEXT and HOLE; no parts: "" */
-        struct { const char *text; size_t size; } text;   /* escapes resolved */
-        struct { Ast *value; const char *format; } hole;  /* {value:format}; format interned or NULL */
-        struct { bool value; } boolean;
+        /* expressions */
+        struct { double value; int64_t integer; bool is_int; } number; /* integer: when is_int */
+        struct { AstList parts; } string;                /* TEXT and HOLE; no parts: "" */
+        struct { const char *text; size_t size; } text;  /* escapes resolved */
+        struct { Ast *value; const char *format; } hole; /* {value:format}; format may be NULL */
+        struct { bool value; } boolean;                  /* BOOL */
         struct { Ast *x; UnaryOp op; } unary;
         struct { Ast *left, *right; BinaryOp op; } binary;
-        struct { Ast *left, *right; } pipe;               /* left |> right */
-        struct { Ast *callee; AstList args; } call;       /* ARG */
-        struct { Ast *value; } arg;                       /* name NULL: positional. A value may be a SLICE (0:64) */
-        struct { Ast *base; AstList items; } index;       /* expression, SLICE, ELLIPSIS or NONE (a new axis) */
-        struct { Ast *lo, *hi, *step; } slice;            /* each may be NULL */
-        struct { Ast *base; } field;                      /* base.name */
-        struct { Ast *cond, *then, *other; } cond;        /* IF; other: BLOCK, IF or NULL */
-        struct { AstList items; } list;                   /* LIST and TUPLE */
+        struct { Ast *left, *right; } pipe;            /* left |> right */
+        struct { Ast *callee; AstList args; } call;    /* ARG */
+        struct { Ast *value; } arg;                    /* name NULL: positional; value: expression,
+                                                          SLICE (0:64) or STAR (axis=*) */
+        struct { Ast *base; AstList items; } index;    /* expression (NONE: a new axis),
+                                                          SLICE, ELLIPSIS */
+        struct { Ast *lo, *hi, *step; } slice;         /* each may be NULL */
+        struct { Ast *base; } field;                   /* base.name */
+        struct { Ast *cond, *then, *other; } cond;     /* IF; other: BLOCK, IF or NULL */
+        struct { AstList items; } list;                /* LIST and TUPLE */
         struct { Ast *lo, *hi; bool inclusive, reverse; } range;
-        struct { AstList stmts; } block;                  /* its value is its last statement if an expression */
+        struct { AstList stmts; } block;               /* value: the last one, if an expression */
         struct { Ast *pattern, *iter, *body; ReduceOp op; } reduce; /* REDUCE_FOR */
-        struct { Ast *pattern, *iter, *body; } each;      /* SUM_EACH and EACH; iter: an expression or a TUPLE */
-        struct { Ast *pattern, *iter, *axis, *body; bool reverse; } scan; /* iter: RANGE or tensors; axis may be NULL */
+        struct { Ast *pattern, *iter, *body; } each;   /* EACH and SUM_EACH; iter may be a TUPLE */
+        struct { Ast *pattern, *iter, *axis, *body; bool reverse; } scan; /* iter: RANGE (which
+                                                          then has the reverse) or tensors; axis may
+                                                          be NULL */
         struct { Ast *x; } copy;
 
-        struct { AstList dims; } tensor;                  /* expressions and STARs */
+        /* types; the scalar ones and fn are TYPE, told by their name */
+        struct { AstList dims; } tensor;               /* expressions and STARs */
         struct { AstList items; } tuple_type;
 
-        struct { Ast *path; } import;                     /* STRING */
-        struct { Ast *value; } constant;                  /* CONST */
-        struct { Ast *value, *help; } option;             /* help: STRING or NULL */
-        struct { Ast *type, *init; AstList names; } param; /* PARAM and STATE; names: NAME; type may be NULL */
-        struct { Ast *pattern, *type, *value; } let;      /* LET and VAR; type may be NULL */
-        struct { Ast *type, *value; } formal;             /* both may be NULL; value: the default */
-        struct { Ast *result, *body, *from; AstList formals; } fn; /* FN, LAYER, EXPORT. result and from may be
-                                                             NULL; from: EXPORT's weights; body: BLOCK or expression */
-        struct { Ast *count, *value; } model;             /* MODEL and SUB; count: `nets[5]`, else NULL */
-        struct { Ast *rows; AstList fields, items; } data; /* rows may be NULL; fields: FORMAL; items: SECTION,
-                                                             SPLIT, STANDARDIZE */
-        struct { AstList assigns; } section;              /* ASSIGN with a NAME as target */
-        struct { AstList parts; bool in_order; } split;   /* name: the section; parts: PART */
-        struct { Ast *value; } part;                      /* name: value; {folds: 5} is a PART named folds */
-        struct { AstList fields; } standardize;           /* NAMEs; name: the split after `from` */
-        struct { Ast *body; AstList formals, inner; } rule; /* OPTIMIZER and SCHEDULE; inner: (p, g), (step), as
-                                                             FORMAL; a schedule's body is an expression or BLOCK */
+        /* declarations */
+        struct { Ast *path; } import;                  /* STRING */
+        struct { Ast *value; } constant;               /* CONST */
+        struct { Ast *value, *help; } option;          /* help: STRING or NULL */
+        struct { Ast *type, *init; AstList names; } param; /* PARAM, STATE; NAMEs; type
+                                                          may be NULL */
+        struct { Ast *pattern, *type, *value; } let;   /* LET and VAR; type may be NULL */
+        struct { Ast *type, *value; } formal;          /* both may be NULL; value: the default */
+        struct { Ast *result, *body, *from; AstList formals; } fn; /* FN, LAYER, EXPORT; result and
+                                                          from (a STRING, EXPORT's weights) may be
+                                                          NULL; body: BLOCK or expression */
+        struct { Ast *count, *value; } model;          /* MODEL and SUB; count: `nets[5]` or NULL */
+        struct { Ast *rows; AstList fields, items; } data; /* rows may be NULL; FORMALs; SECTION,
+                                                          SPLIT, STANDARDIZE */
+        struct { AstList assigns; } section;           /* ASSIGNs to NAMEs */
+        struct { AstList parts; bool in_order; } split; /* name: of the section; PARTs */
+        struct { Ast *value; } part;                   /* `{ folds: 5 }` is a PART named folds */
+        struct { AstList fields; } standardize;        /* NAMEs; name: the split after `from` */
+        struct { Ast *body; AstList formals, inner; } rule; /* OPTIMIZER, SCHEDULE; inner: FORMALs
+                                                          (p, g), (step); body of a schedule: also
+                                                          an expression */
         struct { Ast *body; } task;
 
+        /* statements */
         struct { Ast *target, *value; AssignOp op; } assign; /* target: NAME, INDEX or FIELD */
-        struct { Ast *pattern, *iter, *body; } loop;      /* FOR; iter: RANGE or expression */
-        struct { Ast *cond, *body; } whilst;              /* WHILE */
+        struct { Ast *pattern, *iter, *body; } loop;   /* FOR; iter: RANGE or expression */
+        struct { Ast *cond, *body; } whilst;           /* WHILE */
         struct { Ast *n, *body; } every;
         struct { AstList values; } yield;
-        struct { Ast *loss, *clip, *accumulate; AstList uses; } minimize; /* clip, accumulate may be NULL */
-        struct { Ast *optimizer; AstList targets; } use;  /* with optimizer [over targets] */
+        struct { Ast *loss, *clip, *accumulate; AstList uses; } minimize; /* clip, accumulate: may
+                                                          be NULL; USEs */
+        struct { Ast *optimizer; AstList targets; } use; /* with optimizer [over targets] */
         struct { Ast *target, *by, *with, *clip; } update; /* clip may be NULL */
         struct { Ast *body; } eval;
-        struct { Ast *value; } print;                     /* PRINT and WRITE */
-        struct { AstList args; } record;                  /* ARG */
+        struct { Ast *value; } print;                  /* PRINT and WRITE */
+        struct { AstList args; } record;               /* ARG */
         struct { Ast *path; AstList items; } save;
         struct { Ast *target, *path; } load;
         struct { AstList items; } reset;
@@ -206,25 +221,28 @@ struct Ast {
 };
 
 Ast *ast_new(Arena *a, AstKind kind, Span span);
+/* A copy of *node in the arena; its children stay the same. */
+Ast *ast_make(Arena *a, const Ast *node);
 const char *ast_kind_name(AstKind kind); /* "MINIMIZE"; for dumps and bugs */
 
 /* The children: *kids gets the Ast * members (some may be NULL), *lists the AstList members. */
 int ast_kids(Ast *n, Ast ***kids);
 int ast_lists(Ast *n, AstList **lists);
 
-/* Same tree, spans aside. */
-bool ast_equal(const Ast *a, const Ast *b);
-/* Is the tree (which may be of any depth) deeper than `limit`? The place is where it first is, else NULL. */
+/* Same tree, spans aside; both made with one interner. */
+bool ast_equal(Ast *a, Ast *b);
+/* A node on a level below `limit` (the root is on level 1), NULL when there is none. */
 const Ast *ast_too_deep(Ast *n, int limit);
 
-/* The text of a STRING without holes, terminated (and in `a`); NULL for one with holes and for other nodes. */
+/* The text of a STRING without holes, terminated, in a; NULL for one with holes and other nodes. */
 const char *ast_plain_string(Arena *a, const Ast *n);
 
-/* ast_print.c: the tree as canonical .nn text; parsing that gives an equal tree. */
-void ast_print(Text *to, const Ast *n);
-const char *ast_unary_text(UnaryOp op);
+const char *ast_unary_text(UnaryOp op);   /* "-", "not" */
 const char *ast_binary_text(BinaryOp op); /* "+", "//", "and" */
 const char *ast_assign_text(AssignOp op); /* "+=" */
 const char *ast_reduce_text(ReduceOp op); /* "mean" */
+
+/* ast_print.c: the tree as canonical .nn text; parsing that gives an equal tree. */
+void ast_print(Text *to, Ast *n);
 
 #endif
