@@ -525,6 +525,7 @@ Program *front_end(Compiler *c, bool *unreadable)
     if (diag_errors(c->diag))
         return NULL;
     instance_paths(b);
+    build_tasks_finish(b);
     region_finish(b);
     c->program = b->p;
     return b->p;

@@ -171,9 +171,21 @@ typedef struct Frame {
     Instance *instance; /* NULL in functions */
 } Frame;
 
+typedef struct Yields {
+    VEC(Node *) nodes;
+    int times; /* yield statements met */
+    bool single;
+} Yields;
+
 typedef struct LoopInfo { /* a run-time loop being built */
     struct LoopInfo *parent;
     HStmt *stmt;
+    HBlock *outer; /* where the loop's statement stands */
+    int index;     /* and at which place: what is set up for the loop goes before it */
+    int start;      /* b->loop_start outside */
+    Ast *reduce;    /* `mean for`: the expression, else NULL */
+    struct Totals *totals;
+    Yields *yields; /* `mean for`: what its body yields; NULL: a plain loop */
 } LoopInfo;
 
 /* The last write to a home, in the order of the text. */
@@ -220,6 +232,7 @@ struct Build {
     HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
     VEC(Init) inits;     /* by home id */
     Task *task;          /* NULL outside tasks */
+    Ast *task_body;
     LoopInfo *loop;
     bool training;
     int random_ordinal;
@@ -230,6 +243,9 @@ struct Build {
     VEC(LoadedFile) files;
     VEC(Ast *) library_files, user_files; /* FILE nodes */
     VEC(Ast *) runnable;                  /* tasks and exports, in order */
+    VEC(struct DataInfo *) datas;
+    struct FieldUse *field; /* the field whose expression is being built, else NULL */
+    bool dry;               /* the field is only looked at */
     struct RuleUse *rule; /* the optimizer update being built, else NULL */
     bool naming_model; /* the layer being named gets the model's instance, none of its own */
     int names_made;      /* counter for unique identifiers */
@@ -249,6 +265,7 @@ const char *build_identifier(Build *b, const char *wish); /* unique C identifier
 
 /* ---- build_value.c ---- */
 Value value_int(int64_t i);
+Value value_dim(Dim d); /* a size, with its count */
 Value value_real(double f);
 Value value_bool(bool x);
 Value value_string(const char *s);
@@ -270,12 +287,21 @@ bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out);  /*
 bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out);      /* none: all axes */
 bool value_to_axis(Build *b, Value v, int rank, Span at, int *out);
 bool value_equal(Value a, Value b); /* constants */
+bool value_is_known(Value v);       /* a constant, or a list of such */
+bool host_same(const HExpr *x, const HExpr *y);
+bool shape_check(Build *b, const Shape *s, Span at); /* error when it has two run-time sizes */
+Node *node_stack(Build *b, Node *const *items, int n, int axis, Span at); /* equal nodes along a new axis */
 /* Promotes and broadcasts both to one type and shape (rulings A8, A17). */
 bool value_meet(Build *b, Value x, Value y, Span at, const char *what, Node **nx, Node **ny);
 /* op on two or one values of any kind: constants fold, host scalars stay on the host, else nodes. */
 Value value_binary(Build *b, Op op, Value x, Value y, Span at);
+Value value_matmul(Build *b, Value x, Value y, Span at); /* NumPy's rules */
 Value value_unary(Build *b, Op op, Value x, Span at);
+Value value_where(Build *b, Value c, Value x, Value y, Span at); /* c may be any bool */
 DType dtype_promote(Build *b, DType x, DType y, bool *ok);
+/* All as nodes of one type (shapes are left alone); what: "concatenate". want: type when all are literals. */
+bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what, Node **out);
+bool value_is_real(Build *b, Value v); /* its element type as a tensor is a float */
 
 /* ---- build_host.c: host expressions ---- */
 HExpr *host_const_int(Build *b, int64_t i);
@@ -298,6 +324,7 @@ void region_open(Build *b, const char *name, Span at); /* when none is open */
 void region_close(Build *b);                           /* flushes writes, appends HS_REGION */
 Node *home_value(Build *b, Home *h);                   /* in the open region */
 void home_write(Build *b, Home *h, Node *value);       /* the next version */
+void home_changed(Build *b, Home *h, Span at); /* by something outside of the graph: load */
 Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at);
 Home *home_of_version(const Build *b, const Node *n);
 Node *node_here(Build *b, Node *n); /* the same value for use in the open region */
@@ -320,6 +347,7 @@ Value assigned_value(Build *b, Env *env, Ast *s, Value old); /* what `x = …` o
 void build_assign_known(Build *b, Env *env, Ast *s);         /* outside tasks */
 void rule_state(Build *b, Env *env, Ast *s);                 /* `state` in an optimizer's body */
 Value build_block(Build *b, Env *env, Ast *block); /* new scope; value of the last expression or none */
+Value value_index_assign(Build *b, Env *env, Ast *index, Value base, Value v); /* base with v put in */
 Value build_index(Build *b, Env *env, Ast *e);     /* build_index.c */
 
 /* ---- build_call.c ---- */
@@ -349,9 +377,9 @@ bool build_dims(Build *b, Env *env, Ast *type, Shape *out);       /* a declared 
 /* ---- build_builtin.c ---- */
 typedef struct Actual { /* bound arguments of a builtin, by parameter */
     int n;
-    Value *at;    /* NULL-kind V_NONE where a default of none applies */
+    Value *at;    /* V_NONE where a default of none applies */
     Span *spans;
-    int nrest;    /* variadic builtins: further positional arguments */
+    int nrest;    /* a builtin whose first parameter is "*x": all positional arguments (at[0] is V_NONE) */
     Value *rest;
     Span span;
 } Actual;
@@ -364,11 +392,24 @@ struct Builtin {
 Value builtin_apply(Build *b, const Builtin *f, const Args *args);
 const Builtin *builtin_find(const char *name);
 const char *const *builtin_names(int *n);
+/* For builtins and indexing; NULL after an error. */
+Node *actual_node(Build *b, const Actual *a, int i);
+Node *index_node(Build *b, Value v, Dim limit, Span at);   /* as i32; constants are checked and may count from the end */
+Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length);
+Node *node_swap(Build *b, Node *x, int i, int j);          /* two axes exchanged */
+Node *node_reduce(Build *b, Op op, Node *x, unsigned axes, bool keepdims);
+bool dim_multiply(Dim x, Dim y, Dim *out);                 /* false: both are run-time sizes */
 
 /* ---- build_data.c ---- */
 void build_data(Build *b, Env *env, Ast *decl, DataSet **out);
 Value data_field(Build *b, Value base, const char *name, Span at); /* .train .rows .all.image */
 Value data_fold(Build *b, Env *env, Value data, Ast *call);
+bool data_is_source(const Ast *call); /* csv(…), idx(…) … */
+Value data_source(Build *b, Env *env, Ast *call);
+Value data_zip(Build *b, Env *env, Ast *call);
+Split *data_split(Build *b, const DataSet *set, const char *name); /* NULL: none of this name */
+struct FieldUse *data_loops(Build *b, const BatchesValue *v, HStmt *stmt, int field, Span at);
+void data_use(Build *b, DataSet *set);
 Value data_batches(Build *b, Env *env, Value split, Ast *call);
 /* Binds the fields of a batch loop's pattern in env; fills the loops of the statement. */
 void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
@@ -379,9 +420,18 @@ void build_task(Build *b, Env *env, Ast *decl);
 void build_export(Build *b, Env *env, Ast *decl);
 void build_stmt(Build *b, Env *env, Ast *s);
 void build_stmts(Build *b, Env *env, Ast *block);
+HBlock *build_sub_block(Build *b, Env *env, Ast *block); /* statements in a block of their own */
 void build_for(Build *b, Env *env, Ast *s);
 void build_while(Build *b, Env *env, Ast *s);
 void build_every(Build *b, Env *env, Ast *s);
+void build_jump(Build *b, Ast *s);
+void build_yield(Build *b, Env *env, Ast *s);
+/* Opens a run-time loop: its statement, and the block its body goes to. */
+void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at);
+void loop_end(Build *b, LoopInfo *loop);
+/* Statements that `body` builds are put before the loop. */
+void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), void *arg);
+void reduce_round(Build *b, LoopInfo *loop);
 Value build_reduce_for(Build *b, Env *env, Ast *e);
 struct OptState *opt_new(Build *b, const char *name);
 void build_minimize(Build *b, Env *env, Ast *s);
@@ -389,11 +439,12 @@ void build_update(Build *b, Env *env, Ast *s);
 Value build_grad(Build *b, const Actual *a);
 Value build_each(Build *b, Env *env, Ast *e, bool sum);
 void build_assign(Build *b, Env *env, Ast *s);
+void home_assign(Build *b, Home *h, Value v, Span at);
 Value build_string(Build *b, Env *env, Ast *e);
 void build_print(Build *b, Env *env, Ast *s);
 void build_record(Build *b, Env *env, Ast *s);
 void build_save_load(Build *b, Env *env, Ast *s);
 void build_expect(Build *b, Env *env, Ast *s);
-bool block_trains(const Ast *block); /* contains minimize, update or an assignment to a parameter */
+void build_tasks_finish(Build *b);
 
 #endif

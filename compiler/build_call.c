@@ -394,6 +394,12 @@ Value build_call(Build *b, Env *env, Ast *call, const Value *piped)
         return data_batches(b, env, build_expr(b, env, callee->field.base), call);
     if (callee->kind == AST_FIELD && strcmp(callee->name, "fold") == 0)
         return data_fold(b, env, build_expr(b, env, callee->field.base), call);
+    if (callee->kind == AST_NAME && !build_lookup(env, callee->name)) {
+        if (data_is_source(call))
+            return data_source(b, env, call);
+        if (strcmp(callee->name, "zip") == 0)
+            return data_zip(b, env, call);
+    }
     Value f = build_expr(b, env, callee);
     if (f.kind == V_POISON)
         return value_poison;

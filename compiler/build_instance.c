@@ -237,6 +237,14 @@ void instance_paths(Build *b)
         if (!h->path)
             h->path = h->name;
     }
+    for (int i = 0; i < b->p->homes.n; i++) { /* adamw.m.net.linear[0].w: the parameters have their paths by now */
+        Home *h = b->p->homes.at[i];
+        bool one = h->kind == HOME_OPT && h->shape.rank == 0 && h->dtype == DT_I32;
+        if (one)
+            h->path = arena_printf(b->arena, "%s.%s", h->path, h->name);
+        else if (h->of)
+            h->path = arena_printf(b->arena, "%s.%s.%s", h->path, h->name, h->of->path);
+    }
 }
 
 /* ---- models ---- */

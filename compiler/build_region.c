@@ -35,6 +35,7 @@ void region_close(Build *b)
     r->id = b->p->regions.n;
     r->name = build_identifier(b, r->name ? r->name : b->task ? b->task->name : "start");
     r->used = true;
+    r->task = b->task;
     vec_push(b->arena, &b->p->regions, r);
     HStmt *s = NEW(b->arena, HStmt);
     s->kind = HS_REGION;
@@ -156,6 +157,13 @@ void home_write(Build *b, Home *h, Node *value)
             return;
         }
     vec_push(b->arena, &r->writes, (Write){h, value});
+}
+
+void home_changed(Build *b, Home *h, Span at)
+{
+    while (b->changes.n <= h->id)
+        vec_push(b->arena, &b->changes, (Change){0});
+    b->changes.at[h->id] = (Change){b->g->nodes.n, at};
 }
 
 static void add_output(Build *b, Node *n)

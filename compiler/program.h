@@ -29,6 +29,7 @@ struct Home {
     DType dtype;
     Shape shape;
     Span span;
+    Home *of;      /* HOME_OPT: the parameter it belongs to */
     int model;     /* index in Program.models for params and states of a model, else -1 */
     bool trained;  /* some task changes it */
 };
@@ -51,6 +52,7 @@ typedef struct HostVar { /* a scalar `var` or loop variable of a task; the membe
     int id;
     const char *name; /* C identifier, unique in the program */
     HType type;
+    bool fixed; /* set once: holds the value of a `let` */
 } HostVar;
 
 typedef enum HKind {
@@ -132,6 +134,7 @@ struct DataSource {
     const char **classes;
     /* a tensor expression: rows are rows of this home, computed by the prologue */
     Home *tensor;
+    int64_t rows; /* of the tensor */
     /* proved by the range pass: indices must lie in 0..limit-1 (0: no limit), because of this place */
     int64_t limit;
     Span limit_span;
@@ -145,20 +148,27 @@ typedef struct Section { /* all { … }, train { … } */
     DataSource **sources;
 } Section;
 
-/* A part of a section. Either parts of a fraction (num/den of the rows) or a number of rows. */
+/* What `batches` walks: a whole section, a part of a split, or one side of a fold. */
 typedef struct Split {
     int id;
-    const char *name; /* "digits.train" */
+    const char *name; /* "digits.train", "digits.fold[2].test" */
     DataSet *set;
     int section;
-    bool shuffled;           /* by the seed; else file order */
-    bool whole;              /* the section itself */
-    bool by_rows;
-    int64_t lo_num, hi_num, den; /* fractions: rows [n*lo_num/den, n*hi_num/den) */
-    int64_t lo_row, hi_row;      /* by_rows */
+    int group, part;    /* index in set->groups and of the part in it; group -1: the whole section in file order */
+    int64_t amount, of; /* part: the fraction amount/of of the rows; of == 0: amount rows */
+    bool fold_test;     /* fold groups: part k is fold k; the test side or the rest */
     bool used;
     Span span;
 } Split;
+
+/* One `split` of a section: its parts in order, or a number of folds. */
+typedef struct SplitGroup {
+    int section;
+    bool in_order; /* else shuffled by the seed */
+    int64_t folds; /* 0: parts */
+    int nparts;
+    Split **parts;
+} SplitGroup;
 
 typedef struct HBlock HBlock;
 
@@ -169,6 +179,8 @@ struct DataSet {
     const char **fields;
     int nsections;
     Section *sections;
+    int ngroups;
+    SplitGroup *groups;
     HBlock *prologue; /* standardize: runs after the files are read, before a task that uses the set; may be empty */
     bool used;
     Span span;
@@ -198,6 +210,7 @@ struct Region {
     VEC(Write) writes;      /* one per home: the version the region leaves behind */
     VEC(Node *) outputs;    /* read by host statements or by other regions */
     bool used;
+    struct Task *task;      /* NULL: start, prologues, exports */
     Span span;
 };
 
@@ -210,7 +223,6 @@ typedef enum HStmtKind {
     HS_BATCHES,  /* loops (several: zip), body */
     HS_WHILE,    /* cond block (regions that compute it), value, body */
     HS_IF,       /* value, body, other */
-    HS_EVERY,    /* value (int), body: rounds n, 2n, … of the innermost loop; var counts them */
     HS_BREAK,
     HS_CONTINUE,
     HS_PRINT,    /* format; newline says whether a line ends */
@@ -232,6 +244,7 @@ struct HStmt {
     HostVar *var;
     HExpr *value, *limit;
     HExpr *left, *right;
+    const char *relation; /* expect: ">=", for the message; NULL: no comparison */
     bool reverse, newline;
     HBlock *cond, *body, *other;
     int nloops;
@@ -239,8 +252,7 @@ struct HStmt {
     Format *format;
     int nhomes;
     Home **homes;
-    const char **keys; /* names of the homes in the file */
-    HStmt *loop; /* every, break, continue: the loop they belong to */
+    HStmt *loop; /* break, continue: the loop they belong to */
 };
 
 typedef struct Task {

@@ -1,0 +1,313 @@
+/* build_loop.c: run-time loops of tasks, `every`, and reductions over data. */
+#include "build.h"
+
+void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at)
+{
+    loop->stmt = host_stmt(b, kind, at);
+    loop->stmt->body = NEW(b->arena, HBlock);
+    loop->outer = b->block;
+    loop->index = b->block->stmts.n - 1;
+    loop->start = b->loop_start;
+    loop->parent = b->loop;
+    b->loop = loop;
+    b->block = loop->stmt->body;
+    b->loop_start = b->g->nodes.n;
+}
+
+void loop_end(Build *b, LoopInfo *loop)
+{
+    if (loop->yields)
+        reduce_round(b, loop);
+    region_close(b);
+    b->block = loop->outer;
+    b->loop = loop->parent;
+    b->loop_start = loop->start;
+}
+
+static void insert_stmts(Build *b, HBlock *to, int at, const HBlock *from)
+{
+    int n = from->stmts.n;
+    for (int i = 0; i < n; i++)
+        vec_push(b->arena, &to->stmts, NULL);
+    memmove(to->stmts.at + at + n, to->stmts.at + at, sizeof(HStmt *) * (size_t)(to->stmts.n - n - at));
+    if (n)
+        memcpy(to->stmts.at + at, from->stmts.at, sizeof(HStmt *) * (size_t)n);
+}
+
+void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), void *arg)
+{
+    HBlock block = {0};
+    Task *task = b->task;
+    Place old = place_enter(b, &block);
+    b->task = task;
+    body(b, arg);
+    place_leave(b, &old);
+    insert_stmts(b, loop->outer, loop->index, &block);
+    loop->index += block.stmts.n;
+}
+
+static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop, Span at)
+{
+    HExpr *lo = value_to_host(b, build_expr(b, env, iter->range.lo), iter->range.lo->span);
+    HExpr *hi = value_to_host(b, build_expr(b, env, iter->range.hi), iter->range.hi->span);
+    if (!lo || !hi)
+        return;
+    if (lo->type != HT_INT || hi->type != HT_INT) {
+        build_error(b, iter->span, "the ends of a range must be integers");
+        return;
+    }
+    if (pattern->kind != AST_NAME) {
+        build_error(b, pattern->span, "a range gives one number a round");
+        return;
+    }
+    HostVar *v = host_new_var(b, pattern->name, HT_INT);
+    loop_begin(b, loop, HS_FOR, at);
+    loop->stmt->var = v;
+    loop->stmt->value = lo;
+    loop->stmt->limit = iter->range.inclusive ? host_op(b, OP_add, HT_INT, hi, host_const_int(b, 1), NULL) : hi;
+    loop->stmt->reverse = iter->range.reverse;
+    Env *inner = env_new(b, env);
+    env_add(b, inner, pattern->name, BIND_LET, value_host(host_var(b, v)), pattern->span);
+    build_stmts(b, inner, body);
+    loop_end(b, loop);
+}
+
+static void over_batches(Build *b, Env *env, Ast *pattern, BatchesValue *batches, Ast *body, LoopInfo *loop, Span at)
+{
+    loop_begin(b, loop, HS_BATCHES, at);
+    Env *inner = env_new(b, env);
+    data_bind(b, inner, batches, pattern, loop->stmt);
+    build_stmts(b, inner, body);
+    loop_end(b, loop);
+}
+
+/* true when it was a loop at run time */
+static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop, Span at)
+{
+    if (iter->kind == AST_RANGE) {
+        over_range(b, env, pattern, iter, body, loop, at);
+        return true;
+    }
+    Value v = build_expr(b, env, iter);
+    if (v.kind == V_BATCHES) {
+        over_batches(b, env, pattern, v.batches, body, loop, at);
+        return true;
+    }
+    if (v.kind == V_LIST && !loop->yields) {
+        for (int i = 0; i < v.list->n; i++) {
+            Env *inner = env_new(b, env);
+            build_pattern(b, inner, pattern, v.list->at[i], BIND_LET);
+            build_stmts(b, inner, body);
+        }
+        return false;
+    }
+    if (v.kind == V_SPLIT)
+        build_error(b, iter->span, "a split is walked in batches: %s.batches(64)", v.split->name);
+    else if (v.kind != V_POISON)
+        build_error(b, iter->span, "'for' runs over a range, a list or batches, found %s", value_text(b, v));
+    return false;
+}
+
+void build_for(Build *b, Env *env, Ast *s)
+{
+    LoopInfo loop = {0};
+    run_loop(b, env, s->loop.pattern, s->loop.iter, s->loop.body, &loop, s->span);
+}
+
+void build_while(Build *b, Env *env, Ast *s)
+{
+    LoopInfo loop = {0};
+    loop_begin(b, &loop, HS_WHILE, s->span);
+    loop.stmt->cond = NEW(b->arena, HBlock);
+    b->block = loop.stmt->cond;
+    Value c = build_expr(b, env, s->whilst.cond);
+    HExpr *h = c.kind == V_POISON ? NULL : value_to_host(b, c, s->whilst.cond->span);
+    if (h && h->type != HT_BOOL)
+        build_error(b, s->whilst.cond->span, "the condition of 'while' must be a bool, found %s", value_text(b, c));
+    loop.stmt->value = h;
+    region_close(b);
+    b->block = loop.stmt->body;
+    build_stmts(b, env_new(b, env), s->whilst.body);
+    loop_end(b, &loop);
+}
+
+void build_jump(Build *b, Ast *s)
+{
+    if (!b->loop) {
+        build_error(b, s->span, "'%s' outside of a loop", s->kind == AST_BREAK ? "break" : "continue");
+        return;
+    }
+    host_stmt(b, s->kind == AST_BREAK ? HS_BREAK : HS_CONTINUE, s->span)->loop = b->loop->stmt;
+}
+
+typedef struct SetArg {
+    HostVar *var;
+    Span at;
+} SetArg;
+
+static void run_zero(Build *b, void *arg)
+{
+    SetArg *a = (SetArg *)arg;
+    host_set(b, a->var, host_const_int(b, 0), a->at);
+}
+
+/* A counter is set to 0 before the loop, grows at the head of each round, and is asked here (ruling A18). */
+void build_every(Build *b, Env *env, Ast *s)
+{
+    LoopInfo *loop = b->loop;
+    if (!loop) {
+        build_error(b, s->span, "'every' outside of a loop");
+        return;
+    }
+    HExpr *n = value_to_host(b, build_expr(b, env, s->every.n), s->every.n->span);
+    if (!n || n->type != HT_INT) {
+        if (n)
+            build_error(b, s->every.n->span, "'every' takes an integer");
+        return;
+    }
+    region_close(b);
+    HostVar *round = host_new_var(b, "round", HT_INT);
+    SetArg arg = {round, s->span};
+    loop_before(b, loop, run_zero, &arg);
+    HStmt *count = NEW(b->arena, HStmt);
+    *count = (HStmt){.kind = HS_SET, .span = s->span, .var = round};
+    count->value = host_op(b, OP_add, HT_INT, host_var(b, round), host_const_int(b, 1), NULL);
+    HBlock one = {0};
+    vec_push(b->arena, &one.stmts, count);
+    insert_stmts(b, loop->stmt->body, 0, &one);
+    HStmt *test = host_stmt(b, HS_IF, s->span);
+    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, round), n, NULL);
+    test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
+    test->body = build_sub_block(b, env, s->every.body);
+}
+
+/* ---- mean|sum|max|min for: sums in f64, a mean weighs each batch by its rows ---- */
+
+void build_yield(Build *b, Env *env, Ast *s)
+{
+    Yields *y = b->loop ? b->loop->yields : NULL;
+    if (!y || b->block != b->loop->stmt->body) {
+        build_error(b, s->span, "'yield' stands in the body of mean|sum|max|min for, not inside an inner block");
+        return;
+    }
+    if (y->times++) {
+        build_error(b, s->span, "one 'yield' a round: this is the second");
+        return;
+    }
+    Value v = value_none;
+    y->single = s->yield.values.n == 1;
+    for (int i = 0; i < s->yield.values.n; i++) {
+        Ast *e = s->yield.values.at[i];
+        v = build_expr(b, env, e);
+        bool spread = y->single && v.kind == V_LIST;
+        y->single = y->single && !spread;
+        for (int k = 0; k < (spread ? v.list->n : 1); k++) {
+            Value x = spread ? v.list->at[k] : v;
+            Node *n = x.kind == V_POISON ? NULL : value_to_node(b, x, DT_N, e->span);
+            vec_push(b->arena, &y->nodes, n);
+        }
+    }
+}
+
+typedef struct Totals {
+    int n;
+    Home **sums;
+    Home *rows;
+    double start;
+} Totals;
+
+static void run_clear(Build *b, void *arg)
+{
+    Totals *t = (Totals *)arg;
+    for (int i = 0; i < t->n; i++)
+        home_write(b, t->sums[i], graph_constant(b->g, DT_F64, &t->sums[i]->shape, t->start));
+    if (t->rows)
+        home_write(b, t->rows, graph_constant(b->g, DT_F64, &t->rows->shape, 0));
+}
+
+static Home *total_home(Build *b, const char *name, const Shape *s, Span at)
+{
+    return home_new(b, HOME_VAR, name, DT_F64, s, at);
+}
+
+/* The rows of this round: what a mean weighs it by. */
+static Node *round_weight(Build *b, const LoopInfo *loop)
+{
+    Shape s = shape_scalar();
+    if (loop->stmt->kind != HS_BATCHES)
+        return graph_constant(b->g, DT_F64, &s, 1);
+    const BatchLoop *l = loop->stmt->loops[0];
+    return l->count ? graph_cast(b->g, graph_count(b->g, l->count), DT_F64) : graph_constant(b->g, DT_F64, &s, (double)l->size);
+}
+
+static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields *y, Totals *t, Span at)
+{
+    static const Op ops[] = {[REDUCE_MEAN] = OP_add, [REDUCE_SUM] = OP_add, [REDUCE_MAX] = OP_maximum, [REDUCE_MIN] = OP_minimum};
+    Node *weight = op == REDUCE_MEAN ? round_weight(b, loop) : NULL;
+    for (int i = 0; i < y->nodes.n; i++) {
+        Node *n = y->nodes.at[i];
+        if (shape_count(&n->shape)) {
+            build_error(b, at, "what is yielded must have a fixed shape, found %s", shape_text(b->arena, &n->shape));
+            return;
+        }
+        t->sums[i] = total_home(b, n->name ? n->name : "total", &n->shape, at);
+        t->n++;
+        Node *x = graph_cast(b->g, n, DT_F64);
+        if (weight)
+            x = graph_binary(b->g, OP_mul, x, graph_broadcast_to(b->g, weight, &n->shape));
+        home_write(b, t->sums[i], graph_binary(b->g, ops[op], home_value(b, t->sums[i]), x));
+    }
+    if (weight) {
+        Shape s = shape_scalar();
+        t->rows = total_home(b, "rows", &s, at);
+        home_write(b, t->rows, graph_binary(b->g, OP_add, home_value(b, t->rows), weight));
+    }
+}
+
+static Value totals_value(Build *b, ReduceOp op, const Totals *t, const Yields *y)
+{
+    Value *out = NEW_ARRAY(b->arena, Value, t->n + 1);
+    for (int i = 0; i < t->n; i++) {
+        Node *x = home_value(b, t->sums[i]);
+        if (op == REDUCE_MEAN)
+            x = graph_binary(b->g, OP_div, x, graph_broadcast_to(b->g, home_value(b, t->rows), &x->shape));
+        bool whole = op != REDUCE_MEAN && dtype_is_int(y->nodes.at[i]->dtype);
+        out[i] = value_node(graph_cast(b->g, x, whole ? y->nodes.at[i]->dtype : b->g->real));
+    }
+    return y->single && t->n ? out[0] : value_list(b, out, t->n, true);
+}
+
+Value build_reduce_for(Build *b, Env *env, Ast *e)
+{
+    ReduceOp op = e->reduce.op;
+    Yields y = {0};
+    LoopInfo loop = {.yields = &y};
+    bool training = b->training;
+    int errors = diag_errors(b->diag);
+    Totals t = {0};
+    t.start = op == REDUCE_MAX ? -1.0 / 0.0 : op == REDUCE_MIN ? 1.0 / 0.0 : 0;
+    b->training = false;
+    loop.reduce = e;
+    loop.totals = &t;
+    run_loop(b, env, e->reduce.pattern, e->reduce.iter, e->reduce.body, &loop, e->span);
+    b->training = training;
+    if (diag_errors(b->diag) != errors)
+        return value_poison;
+    if (!y.times) {
+        build_error(b, e->span, "'%s for' needs a 'yield' in its body", ast_reduce_text(op));
+        return value_poison;
+    }
+    loop_before(b, &loop, run_clear, &t);
+    return totals_value(b, op, &t, &y);
+}
+
+/* At the end of the body, while its last region is still open. */
+void reduce_round(Build *b, LoopInfo *loop)
+{
+    Yields *y = loop->yields;
+    for (int i = 0; i < y->nodes.n; i++)
+        if (!y->nodes.at[i])
+            return;
+    loop->totals->sums = NEW_ARRAY(b->arena, Home *, y->nodes.n + 1);
+    accumulate(b, loop->reduce->reduce.op, loop, y, loop->totals, loop->reduce->span);
+}

@@ -1,0 +1,658 @@
+/* build_train.c: gradients, minimize, update, optimizers, each. */
+#include "build.h"
+
+/* ---- parameters that a loss depends on ---- */
+
+typedef struct Dependence {
+    Home *home;
+    VEC(Node *) versions; /* nodes of it that the loss was computed from */
+} Dependence;
+
+typedef struct Dependences {
+    VEC(Dependence) at;
+} Dependences;
+
+static void add_version(Build *b, Dependences *d, Home *h, Node *n)
+{
+    for (int i = 0; i < d->at.n; i++)
+        if (d->at.at[i].home == h) {
+            vec_push(b->arena, &d->at.at[i].versions, n);
+            return;
+        }
+    Dependence one = {.home = h};
+    vec_push(b->arena, &one.versions, n);
+    vec_push(b->arena, &d->at, one);
+}
+
+/* Walks back from the loss; a version of a parameter is a leaf. Integers carry no gradient. */
+static Dependences dependences(Build *b, Node *loss)
+{
+    Dependences d = {0};
+    bool *seen = NEW_ARRAY(b->arena, bool, b->g->nodes.n);
+    VEC(Node *) work = {0};
+    vec_push(b->arena, &work, loss);
+    while (work.n) {
+        Node *n = work.at[--work.n];
+        if (seen[n->id] || !dtype_is_real(n->dtype))
+            continue;
+        seen[n->id] = true;
+        Home *h = home_of_version(b, n);
+        if (h && h->kind == HOME_PARAM)
+            add_version(b, &d, h, n);
+        else if (n->op != OP_stop)
+            for (int i = 0; i < n->nin; i++)
+                vec_push(b->arena, &work, n->in[i]);
+    }
+    return d;
+}
+
+static const Dependence *depends_on(const Dependences *d, const Home *h)
+{
+    for (int i = 0; i < d->at.n; i++)
+        if (d->at.at[i].home == h)
+            return &d->at.at[i];
+    return NULL;
+}
+
+/* Ruling A1: the loss must be computed from the parameters as they are now. */
+static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span at)
+{
+    for (int i = 0; i < d->at.n; i++) {
+        const Home *h = d->at.at[i].home;
+        Change c = h->id < b->changes.n ? b->changes.at[h->id] : (Change){0};
+        for (int k = 0; k < d->at.at[i].versions.n; k++)
+            if (d->at.at[i].versions.at[k]->id < c.version) {
+                int line, column;
+                diag_position(b->diag, c.span, &line, &column);
+                build_error(b, at, "%s was computed before '%s' was updated in line %d; move its computation below that",
+                            loss->name ? loss->name : "the loss", h->name, line);
+                diag_note(b->diag, c.span, "the update");
+                return false;
+            }
+    }
+    return true;
+}
+
+static bool scalar_loss(Build *b, Value v, const char *what, Span at, Node **out)
+{
+    Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, b->g->real, at);
+    if (!n)
+        return false;
+    if (n->shape.rank || !dtype_is_real(n->dtype)) {
+        build_error(b, at, "%s must be one real number, found %s", what, value_text(b, value_node(n)));
+        return false;
+    }
+    *out = n;
+    return true;
+}
+
+static bool gradients(Build *b, Node *loss, Node *const *targets, int n, Node **out, Span at)
+{
+    Node *blame = NULL;
+    if (grad_build(b->g, loss, targets, n, out, &blame))
+        return true;
+    build_error(b, at, "the loss has no gradient: '%s' on the way to it has none", op_info[blame->op].name);
+    diag_note(b->diag, blame->span, "this operation (stop(…) keeps it out of the gradient)");
+    return false;
+}
+
+/* Gradients of the homes; NULL where the loss does not depend on one. */
+static bool home_gradients(Build *b, Node *loss, const Dependences *d, Home *const *homes, int n, Node **out, Span at)
+{
+    VEC(Node *) targets = {0};
+    for (int i = 0; i < n; i++) {
+        const Dependence *dep = depends_on(d, homes[i]);
+        for (int k = 0; dep && k < dep->versions.n; k++)
+            vec_push(b->arena, &targets, dep->versions.at[k]);
+    }
+    Node **g = NEW_ARRAY(b->arena, Node *, targets.n + 1);
+    if (!gradients(b, loss, targets.at, targets.n, g, at))
+        return false;
+    int next = 0;
+    for (int i = 0; i < n; i++) {
+        const Dependence *dep = depends_on(d, homes[i]);
+        out[i] = NULL;
+        for (int k = 0; dep && k < dep->versions.n; k++, next++)
+            if (g[next])
+                out[i] = out[i] ? graph_binary(b->g, OP_add, out[i], g[next]) : g[next];
+        if (out[i] && !out[i]->name)
+            out[i]->name = arena_printf(b->arena, "d_%s", homes[i]->name);
+    }
+    return true;
+}
+
+/* ---- grad(y, x) ---- */
+
+static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
+{
+    if (x.kind == V_MODEL) {
+        ParamSet *set = NEW(b->arena, ParamSet);
+        instance_params(b, x.model, false, set);
+        set->nodes = NEW_ARRAY(b->arena, Node *, set->n + 1);
+        if (!check_fresh(b, d, y, at) || !home_gradients(b, y, d, set->homes, set->n, set->nodes, at))
+            return value_poison;
+        for (int i = 0; i < set->n; i++)
+            if (!set->nodes[i])
+                set->nodes[i] = graph_constant(b->g, set->homes[i]->dtype, &set->homes[i]->shape, 0);
+        return (Value){.kind = V_SET, .set = set};
+    }
+    if (x.kind != V_TENSOR || !dtype_is_real(x.node->dtype)) {
+        build_error(b, at, "grad is taken with respect to real tensors, parameters and models, found %s", value_text(b, x));
+        return value_poison;
+    }
+    Node *g = NULL;
+    Home *h = home_of_version(b, x.node);
+    bool ok = h && depends_on(d, h) ? check_fresh(b, d, y, at) && home_gradients(b, y, d, &h, 1, &g, at)
+                                    : gradients(b, y, &x.node, 1, &g, at);
+    if (!ok)
+        return value_poison;
+    if (!g) {
+        build_error(b, at, "grad: the first argument does not depend on this");
+        return value_poison;
+    }
+    return value_node(g);
+}
+
+Value build_grad(Build *b, const Actual *a)
+{
+    Node *y;
+    if (!scalar_loss(b, a->at[0], "the first argument of grad", a->spans[0], &y))
+        return value_poison;
+    Dependences d = dependences(b, y);
+    Value x = a->at[1];
+    if (x.kind == V_POISON)
+        return x;
+    if (x.kind != V_LIST)
+        return grad_one(b, y, &d, x, a->spans[1]);
+    Value *out = NEW_ARRAY(b->arena, Value, x.list->n + 1);
+    for (int i = 0; i < x.list->n; i++)
+        out[i] = grad_one(b, y, &d, x.list->at[i], a->spans[1]);
+    return value_list(b, out, x.list->n, true);
+}
+
+/* ---- optimizers ---- */
+
+typedef struct OptSlot { /* state of one optimizer for one parameter */
+    Home *param;
+    const Ast *decl; /* the `state` in the optimizer's body */
+    const char *name;
+    Home *home;
+} OptSlot;
+
+struct OptState {
+    const char *name;
+    int number; /* among the optimizers of this name */
+    bool shared_step; /* one minimize uses it: all its parameters are updated together */
+    VEC(OptSlot) slots;
+};
+
+struct OptState *opt_new(Build *b, const char *name)
+{
+    struct OptState *o = NEW(b->arena, struct OptState);
+    o->name = name;
+    for (int i = 0; i < b->opts.n; i++)
+        o->number += b->opts.at[i]->name == name;
+    vec_push(b->arena, &b->opts, o);
+    return o;
+}
+
+/* The optimizer being applied to one parameter. */
+typedef struct RuleUse {
+    struct OptState *opt;
+    Home *param;
+    Env *env; /* scope of p, g and step: initial values of states are made in it, at start */
+} RuleUse;
+
+static Home *slot_home(struct OptState *o, const Home *param, const Ast *decl, const char *name)
+{
+    for (int i = 0; i < o->slots.n; i++) {
+        const OptSlot *s = &o->slots.at[i];
+        if (s->param == param && s->decl == decl && s->name == name)
+            return s->home;
+    }
+    return NULL;
+}
+
+typedef struct SlotInit {
+    Home *home;
+    const RuleUse *rule;
+    Ast *decl; /* NULL: zero */
+} SlotInit;
+
+static void run_slot_init(Build *b, void *arg)
+{
+    const SlotInit *a = (const SlotInit *)arg;
+    Home *h = a->home;
+    if (!a->decl) {
+        home_write(b, h, graph_constant(b->g, h->dtype, &h->shape, 0));
+        return;
+    }
+    /* p and g stand for the first value of the parameter: initial values use their shapes */
+    Env *env = env_new(b, a->rule->env->parent);
+    for (int i = 0; i < a->rule->env->names.n; i++) {
+        const Binding *from = a->rule->env->names.at[i];
+        Value v = from->value.kind == V_TENSOR ? value_node(home_value(b, a->rule->param)) : from->value;
+        env_add(b, env, from->name, BIND_LET, v, from->span);
+    }
+    Value v = build_expr(b, env, a->decl->param.init);
+    Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, b->g->real, a->decl->span);
+    if (!n)
+        return;
+    h->shape = n->shape;
+    h->dtype = n->dtype;
+    home_write(b, h, graph_unary(b->g, OP_stop, n));
+}
+
+static Home *slot_new(Build *b, const RuleUse *r, Ast *decl, const char *name, DType t, const Shape *s)
+{
+    Home *h = home_new(b, HOME_OPT, name, t, s, r->param->span);
+    h->of = r->param;
+    h->path = r->opt->number ? arena_printf(b->arena, "%s[%d]", r->opt->name, r->opt->number) : r->opt->name;
+    vec_push(b->arena, &r->opt->slots, (OptSlot){r->opt->shared_step && !decl ? NULL : r->param, decl, name, h});
+    SlotInit init = {h, r, decl};
+    build_at_start(b, run_slot_init, &init);
+    return h;
+}
+
+void rule_state(Build *b, Env *env, Ast *s)
+{
+    RuleUse *r = b->rule;
+    for (int i = 0; i < s->param.names.n; i++) {
+        Ast *name = s->param.names.at[i];
+        Home *h = slot_home(r->opt, r->param, s, name->name);
+        if (!h)
+            h = slot_new(b, r, s, name->name, r->param->dtype, &r->param->shape);
+        env_add(b, env, name->name, BIND_HOME, value_none, name->span)->home = h;
+    }
+}
+
+/* The number of this update (from 1): read, increased, written once a statement. */
+static Node *next_step(Build *b, const RuleUse *r, int *n, Home **stepped)
+{
+    const Home *key = r->opt->shared_step ? NULL : r->param;
+    const char *name = intern_str(b->c->names, "step");
+    Home *h = slot_home(r->opt, key, NULL, name);
+    Shape s = shape_scalar();
+    if (!h)
+        h = slot_new(b, r, NULL, name, DT_I32, &s);
+    for (int i = 0; i < *n; i++)
+        if (stepped[i] == h)
+            return home_value(b, h);
+    stepped[(*n)++] = h;
+    Node *one = graph_constant(b->g, DT_I32, &s, 1);
+    home_write(b, h, graph_binary(b->g, OP_add, home_value(b, h), one));
+    return home_value(b, h);
+}
+
+static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step, Span at)
+{
+    Value sv = value_node(step);
+    Env *env = rule_bind(b, f, &sv, at);
+    if (!env)
+        return;
+    const AstList *inner = &f->decl->rule.inner;
+    if (inner->n != 2) {
+        build_error(b, at, "%s: an optimizer's rule takes (p, g)", f->decl->name);
+        return;
+    }
+    Node *old = home_value(b, p);
+    Binding *bp = env_add(b, env, inner->at[0]->name, BIND_VAR, value_node(old), at);
+    env_add(b, env, inner->at[1]->name, BIND_LET, value_node(g), at);
+    env_add(b, env, "step", BIND_LET, sv, at);
+    RuleUse rule = {f->opt, p, env};
+    Frame frame = {b->frame, f->decl, at, NULL};
+    b->rule = &rule;
+    b->frame = &frame;
+    build_block(b, env, f->decl->rule.body);
+    b->frame = frame.parent;
+    b->rule = NULL;
+    if (bp->value.kind == V_TENSOR && bp->value.node != old)
+        home_assign(b, p, bp->value, at);
+    else if (bp->value.kind != V_POISON && !diag_errors(b->diag))
+        build_error(b, at, "%s never changes its parameter '%s'", f->decl->name, inner->at[0]->name);
+}
+
+/* ---- minimize ---- */
+
+typedef struct Target {
+    Home *home;
+    const FnValue *opt;
+    Node *grad;
+} Target;
+
+typedef struct Targets {
+    VEC(Target) at;
+} Targets;
+
+static bool targets_have(const Targets *t, const Home *h)
+{
+    for (int i = 0; i < t->at.n; i++)
+        if (t->at.at[i].home == h)
+            return true;
+    return false;
+}
+
+static void target_add(Build *b, Targets *t, Home *h, const FnValue *opt)
+{
+    if (!targets_have(t, h))
+        vec_push(b->arena, &t->at, (Target){h, opt, NULL});
+}
+
+/* The parameters an `over` names; an error when the loss depends on none of them. */
+static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, const FnValue *opt, Ast *e)
+{
+    Value v = build_expr(b, env, e);
+    ParamSet set = {0};
+    Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
+    if (v.kind == V_MODEL) {
+        instance_params(b, v.model, false, &set);
+    } else if (h && h->kind == HOME_PARAM) {
+        set.n = 1;
+        set.homes = &h;
+    } else if (v.kind == V_LIST) {
+        for (int i = 0; i < v.list->n; i++)
+            if (v.list->at[i].kind == V_MODEL)
+                instance_params(b, v.list->at[i].model, false, &set);
+    } else {
+        if (v.kind != V_POISON)
+            build_error(b, e->span, "'over' names models, parts of models and parameters, found %s", value_text(b, v));
+        return;
+    }
+    int found = 0;
+    for (int i = 0; i < set.n; i++)
+        if (depends_on(d, set.homes[i])) {
+            target_add(b, t, set.homes[i], opt);
+            found++;
+        }
+    if (!found)
+        build_error(b, e->span, "the loss does not depend on this");
+}
+
+static int count_uses(Ast *n, const char *name)
+{
+    if (!n)
+        return 0;
+    bool hit = (n->kind == AST_USE && n->use.optimizer->kind == AST_NAME && n->use.optimizer->name == name) ||
+               (n->kind == AST_UPDATE && n->update.with->kind == AST_NAME && n->update.with->name == name);
+    int found = hit;
+    Ast **kids;
+    int nk = ast_kids(n, &kids);
+    for (int i = 0; i < nk; i++)
+        found += count_uses(kids[i], name);
+    AstList *lists;
+    int nl = ast_lists(n, &lists);
+    for (int i = 0; i < nl; i++)
+        for (int k = 0; k < lists[i].n; k++)
+            found += count_uses(lists[i].at[k], name);
+    return found;
+}
+
+static const FnValue *optimizer_value(Build *b, Env *env, Ast *e)
+{
+    Value v = build_expr(b, env, e);
+    bool fits = v.kind == V_FN && v.fn->decl && v.fn->decl->kind == AST_OPTIMIZER;
+    if (!fits || !v.fn->partial) {
+        if (v.kind != V_POISON)
+            build_error(b, e->span, "expected an optimizer with its arguments, as sgd(lr=0.1), found %s", value_text(b, v));
+        return NULL;
+    }
+    if (!v.fn->opt->slots.n)
+        v.fn->opt->shared_step = e->kind != AST_NAME || count_uses(b->task_body, e->name) == 1;
+    return v.fn;
+}
+
+static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Targets *t)
+{
+    int errors = diag_errors(b->diag);
+    const FnValue *rest = NULL;
+    for (int i = 0; i < s->minimize.uses.n; i++) {
+        Ast *use = s->minimize.uses.at[i];
+        const FnValue *opt = optimizer_value(b, env, use->use.optimizer);
+        if (!opt)
+            return false;
+        for (int k = 0; k < use->use.targets.n; k++)
+            target_named(b, env, t, d, opt, use->use.targets.at[k]);
+        if (!use->use.targets.n && !rest)
+            rest = opt;
+    }
+    for (int i = 0; rest && i < d->at.n; i++)
+        target_add(b, t, d->at.at[i].home, rest);
+    if (!t->at.n && diag_errors(b->diag) == errors)
+        build_error(b, s->minimize.loss->span, "the loss depends on no parameter");
+    return diag_errors(b->diag) == errors;
+}
+
+/* One factor for all: min(1, limit / norm), the norm over all gradients (ruling D11). */
+static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t)
+{
+    Value limit = build_expr(b, env, clip);
+    Node *l = limit.kind == V_POISON ? NULL : value_to_node(b, limit, b->g->real, clip->span);
+    if (!l)
+        return false;
+    Node *sum = NULL;
+    for (int i = 0; i < t->at.n; i++) {
+        Node *g = t->at.at[i].grad;
+        Node *s = graph_reduce(b->g, OP_sum, graph_binary(b->g, OP_mul, g, g), (1u << g->shape.rank) - 1);
+        sum = sum ? graph_binary(b->g, OP_add, sum, s) : s;
+    }
+    Node *norm = graph_unary(b->g, OP_sqrt, sum);
+    Shape s = shape_scalar();
+    Node *one = graph_constant(b->g, b->g->real, &s, 1);
+    Node *factor = graph_binary(b->g, OP_minimum, one, graph_binary(b->g, OP_div, l, norm));
+    factor->name = "clip_factor";
+    for (int i = 0; i < t->at.n; i++) {
+        Node *g = t->at.at[i].grad;
+        t->at.at[i].grad = graph_binary(b->g, OP_mul, g, graph_broadcast_to(b->g, factor, &g->shape));
+    }
+    return true;
+}
+
+static void update_targets(Build *b, Env *env, Ast *clip, Targets *t, Span at)
+{
+    if (clip && !clip_gradients(b, env, clip, t))
+        return;
+    Home **stepped = NEW_ARRAY(b->arena, Home *, t->at.n + 1);
+    int n = 0;
+    for (int i = 0; i < t->at.n; i++) {
+        const Target *x = &t->at.at[i];
+        RuleUse r = {x->opt->opt, x->home, NULL};
+        Node *step = next_step(b, &r, &n, stepped);
+        apply_rule(b, x->opt, x->home, x->grad, step, at);
+    }
+}
+
+typedef struct AccumulateArg {
+    Targets *targets;
+    Home **sums;
+    HostVar *count;
+    Span at;
+} AccumulateArg;
+
+static void run_accumulate_start(Build *b, void *arg)
+{
+    AccumulateArg *a = (AccumulateArg *)arg;
+    for (int i = 0; i < a->targets->at.n; i++)
+        home_write(b, a->sums[i], graph_constant(b->g, a->sums[i]->dtype, &a->sums[i]->shape, 0));
+}
+
+/* accumulate K: sums survive between executions; each K-th averages them, updates and clears. */
+static void accumulate(Build *b, Env *env, Ast *s, Targets *t)
+{
+    HExpr *k = value_to_host(b, build_expr(b, env, s->minimize.accumulate), s->minimize.accumulate->span);
+    if (!k || k->type != HT_INT) {
+        if (k)
+            build_error(b, s->minimize.accumulate->span, "'accumulate' takes an integer");
+        return;
+    }
+    AccumulateArg a = {t, NEW_ARRAY(b->arena, Home *, t->at.n + 1), host_new_var(b, "accumulated", HT_INT), s->span};
+    for (int i = 0; i < t->at.n; i++) {
+        const Home *p = t->at.at[i].home;
+        a.sums[i] = home_new(b, HOME_OPT, "gradient_sum", p->dtype, &p->shape, p->span);
+        a.sums[i]->of = t->at.at[i].home;
+        a.sums[i]->path = "accumulate";
+    }
+    build_at_start(b, run_accumulate_start, &a);
+    for (int i = 0; i < t->at.n; i++)
+        home_write(b, a.sums[i], graph_binary(b->g, OP_add, home_value(b, a.sums[i]), t->at.at[i].grad));
+    host_set(b, a.count, host_op(b, OP_add, HT_INT, host_var(b, a.count), host_const_int(b, 1), NULL), s->span);
+    HStmt *test = host_stmt(b, HS_IF, s->span);
+    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a.count), k, NULL);
+    test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
+    HBlock *old = b->block;
+    test->body = b->block = NEW(b->arena, HBlock);
+    b->region->name = "update";
+    Node *n = graph_cast(b->g, value_to_node(b, value_host(k), DT_I32, s->span), b->g->real);
+    for (int i = 0; i < t->at.n; i++) {
+        Node *sum = home_value(b, a.sums[i]);
+        t->at.at[i].grad = graph_binary(b->g, OP_div, sum, graph_broadcast_to(b->g, n, &sum->shape));
+    }
+    update_targets(b, env, s->minimize.clip, t, s->span);
+    run_accumulate_start(b, &a);
+    region_close(b);
+    b->block = old;
+}
+
+void build_minimize(Build *b, Env *env, Ast *s)
+{
+    Node *loss;
+    if (!scalar_loss(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span, &loss))
+        return;
+    Dependences d = dependences(b, loss);
+    Targets t = {0};
+    if (!check_fresh(b, &d, loss, s->minimize.loss->span) || !collect_targets(b, env, s, &d, &t))
+        return;
+    b->region->name = arena_printf(b->arena, "%s_step", b->task ? b->task->name : "train");
+    b->region->span = s->span;
+    graph_check(b->g, loss);
+    Home **homes = NEW_ARRAY(b->arena, Home *, t.at.n);
+    Node **grads = NEW_ARRAY(b->arena, Node *, t.at.n);
+    for (int i = 0; i < t.at.n; i++)
+        homes[i] = t.at.at[i].home;
+    if (!home_gradients(b, loss, &d, homes, t.at.n, grads, s->minimize.loss->span))
+        return;
+    Targets with = {0};
+    for (int i = 0; i < t.at.n; i++)
+        if (grads[i]) {
+            t.at.at[i].grad = grads[i];
+            vec_push(b->arena, &with.at, t.at.at[i]);
+        }
+    if (s->minimize.accumulate)
+        accumulate(b, env, s, &with);
+    else
+        update_targets(b, env, s->minimize.clip, &with, s->span);
+}
+
+/* update net by g with opt [clip N] */
+void build_update(Build *b, Env *env, Ast *s)
+{
+    Value target = build_expr(b, env, s->update.target);
+    Value by = build_expr(b, env, s->update.by);
+    const FnValue *opt = optimizer_value(b, env, s->update.with);
+    if (target.kind == V_POISON || by.kind == V_POISON || !opt)
+        return;
+    ParamSet set = {0};
+    Home *h = target.kind == V_TENSOR ? home_of_version(b, target.node) : NULL;
+    Targets t = {0};
+    if (target.kind == V_MODEL && by.kind == V_SET) {
+        instance_params(b, target.model, false, &set);
+        for (int i = 0; i < set.n && i < by.set->n; i++)
+            vec_push(b->arena, &t.at, (Target){set.homes[i], opt, node_here(b, by.set->nodes[i])});
+    }
+    if (h && h->kind == HOME_PARAM && by.kind == V_TENSOR && shape_equal(&by.node->shape, &h->shape))
+        vec_push(b->arena, &t.at, (Target){h, opt, by.node});
+    bool fits = t.at.n && (target.kind != V_MODEL || (set.n == by.set->n && shape_equal(&set.homes[0]->shape, &by.set->nodes[0]->shape)));
+    if (!fits) {
+        build_error(b, s->span, "update wants a model and its gradient, as grad(loss, net) gives it; found %s and %s",
+                    value_text(b, target), value_text(b, by));
+        return;
+    }
+    update_targets(b, env, s->update.clip, &t, s->span);
+}
+
+/* ---- each ---- */
+
+static bool each_set(Build *b, Value v, Span at, ParamSet *out)
+{
+    if (v.kind == V_MODEL)
+        instance_params(b, v.model, false, out);
+    else if (v.kind == V_SET)
+        *out = *v.set;
+    else {
+        if (v.kind != V_POISON)
+            build_error(b, at, "'each' walks models and gradients of models, found %s", value_text(b, v));
+        return false;
+    }
+    return true;
+}
+
+static void each_bind(Build *b, Env *env, Ast *pattern, const ParamSet *set, int i)
+{
+    if (pattern->kind != AST_NAME)
+        return;
+    if (set->nodes) {
+        env_add(b, env, pattern->name, BIND_LET, value_node(set->nodes[i]), pattern->span);
+        return;
+    }
+    env_add(b, env, pattern->name, BIND_HOME, value_none, pattern->span)->home = set->homes[i];
+}
+
+static bool each_sets(Build *b, Env *env, Ast *e, ParamSet *sets, int n)
+{
+    Ast *iter = e->each.iter;
+    for (int i = 0; i < n; i++) {
+        Ast *x = iter->kind == AST_TUPLE ? iter->list.items.at[i] : iter;
+        if (!each_set(b, build_expr(b, env, x), x->span, &sets[i]))
+            return false;
+        if (sets[i].n != sets[0].n) {
+            build_error(b, x->span, "'each' walks sets of equal parameters: the first has %d, this one %d", sets[0].n, sets[i].n);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool last_is_value(const Ast *block)
+{
+    if (!block->block.stmts.n)
+        return false;
+    AstKind k = block->block.stmts.at[block->block.stmts.n - 1]->kind;
+    return k <= AST_COPY;
+}
+
+Value build_each(Build *b, Env *env, Ast *e, bool sum)
+{
+    Ast *pattern = e->each.pattern, *iter = e->each.iter;
+    int n = iter->kind == AST_TUPLE ? iter->list.items.n : 1;
+    int names = pattern->kind == AST_TUPLE ? pattern->list.items.n : 1;
+    if (n != names) {
+        build_error(b, pattern->span, "%d name%s for %d set%s of parameters", names, names == 1 ? "" : "s", n, n == 1 ? "" : "s");
+        return value_poison;
+    }
+    ParamSet *sets = NEW_ARRAY(b->arena, ParamSet, n + 1);
+    if (!each_sets(b, env, e, sets, n))
+        return value_poison;
+    bool value = sum || last_is_value(e->each.body);
+    ParamSet *out = NEW(b->arena, ParamSet);
+    *out = sets[0];
+    out->nodes = NEW_ARRAY(b->arena, Node *, sets[0].n + 1);
+    Value total = value_int(0);
+    for (int i = 0; i < sets[0].n; i++) {
+        Env *inner = env_new(b, env);
+        for (int k = 0; k < n; k++)
+            each_bind(b, inner, pattern->kind == AST_TUPLE ? pattern->list.items.at[k] : pattern, &sets[k], i);
+        if (!value) {
+            build_stmts(b, inner, e->each.body);
+            continue;
+        }
+        Value v = build_block(b, inner, e->each.body);
+        if (v.kind == V_POISON)
+            return v;
+        if (sum)
+            total = value_binary(b, OP_add, total, v, e->span);
+        else
+            out->nodes[i] = value_to_node(b, v, sets[0].homes[i]->dtype, e->span);
+    }
+    if (sum)
+        return total;
+    return value ? (Value){.kind = V_SET, .set = out} : value_none;
+}
