@@ -1,10 +1,10 @@
-/* ast_print.c: the syntax tree as canonical .nn text. One statement a line, four spaces a level, only the
- * parentheses that are needed; parsing the text gives an equal tree. */
+/* ast_print.c: the syntax tree as canonical .nn text. One statement a line, four spaces a level,
+ * only the parentheses that are needed; parsing the text gives an equal tree. */
 #include "ast.h"
 
 #include <string.h>
 
-/* How tightly an expression binds; a child that binds looser than its place asks stands in parentheses. */
+/* How tightly an expression binds. One that binds looser than its place asks is put in parentheses. */
 typedef enum Level {
     LEVEL_ANY, /* ranges, steps of slices: where nothing follows */
     LEVEL_PIPE,
@@ -52,7 +52,7 @@ static void put_optional(Printer *pr, const char *before, Ast *n) {
     put_any(pr, n);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------ */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static void put_number(Printer *pr, const Ast *n) {
     if (n->number.is_int) {
@@ -109,7 +109,7 @@ static void put_string(Printer *pr, Ast *n) {
     put(pr, "\"");
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static Level binary_level(BinaryOp op) {
     switch (op) {
@@ -295,7 +295,7 @@ static void put_expr(Printer *pr, Ast *n, Level least) {
     put(pr, parentheses ? ")" : "");
 }
 
-/* ---- types and formals ------------------------------------------------------------------------- */
+/* ---- types and formals ----------------------------------------------------------------------- */
 
 static void put_type(Printer *pr, Ast *n) {
     switch (n->kind) {
@@ -334,7 +334,7 @@ static void put_formals(Printer *pr, AstList formals) {
     put(pr, ")");
 }
 
-/* ---- declarations ------------------------------------------------------------------------------ */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static void put_body(Printer *pr, Ast *body) {
     if (body->kind == AST_BLOCK) {
@@ -457,7 +457,7 @@ static bool put_declaration(Printer *pr, Ast *n) {
     }
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void put_minimize(Printer *pr, Ast *n) {
     put_optional(pr, "minimize ", n->minimize.loss);

@@ -1,11 +1,11 @@
-/* diag.c: keeps messages, finds lines and columns, prints the source line with a caret under the span. */
+/* diag.c: keeps messages, finds lines and columns, prints the line with a caret under the span. */
 #include "diag.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WIDTH = 120, /* characters of a source line that are shown; a longer line is cut around the caret */
+    WIDTH = 120, /* characters of a source line that are shown; a longer one is cut at its ends */
     BEFORE = 60  /* characters shown before the caret of a line that is cut */
 };
 
@@ -59,7 +59,7 @@ const SourceFile *diag_file(const Diag *d, uint32_t file) {
     return f ? &f->source : NULL;
 }
 
-/* ---- positions ----------------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static int find_line(const File *f, uint32_t offset) {
     int lo = 0, hi = f->lines.n; /* the line starts at or before offset, the one at hi after it */
@@ -104,7 +104,7 @@ Span span_join(Span a, Span b) {
     return (Span){a.file, MIN(a.lo, b.lo), MAX(a.hi, b.hi)};
 }
 
-/* ---- keeping messages ---------------------------------------------------------------------------------------- */
+/* ---- keeping messages ------------------------------------------------------------------------ */
 
 static Message *message_new(Diag *d, const char *what, Span at, const char *fmt, va_list ap) {
     Message *m = NEW(d->arena, Message);
@@ -164,7 +164,7 @@ int diag_errors(const Diag *d) {
     return d->errors;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------ */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 typedef struct Look {
     FILE *to;
@@ -221,7 +221,8 @@ static Window line_window(const File *f, int line, uint32_t caret) {
 static void put_source(FILE *to, const char *text, Window w) {
     if (w.cut_before)
         fputs("...", to);
-    for (uint32_t i = w.lo; i < w.hi; i++) { /* control characters of a broken file must not reach the terminal */
+    /* control characters of a broken file must not reach the terminal */
+    for (uint32_t i = w.lo; i < w.hi; i++) {
         unsigned char c = (unsigned char)text[i];
         fputc((c < 0x20 && c != '\t') || c == 0x7F ? '?' : c, to);
     }
@@ -286,9 +287,9 @@ void diag_flush(Diag *d, FILE *to, bool colour) {
     d->last = NULL;
 }
 
-/* ---- slips ---------------------------------------------------------------------------------------------------- */
+/* ---- slips ----------------------------------------------------------------------------------- */
 
-/* Edit distance with swaps of neighbours (Damerau; optimal string alignment); names longer than SHORT never match. */
+/* Edit distance with swaps of neighbours (optimal string alignment). Longer names never match. */
 enum { SHORT = 40 };
 
 static int distance(const char *a, const char *b) {

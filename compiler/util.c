@@ -1,4 +1,4 @@
-/* util.c: arenas, growing strings, the interner, files. The only file of the compiler that allocates. */
+/* util.c: arenas, growing strings, the interner, files. The only file that allocates. */
 #include "util.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ void bug_at(const char *file, int line, const char *fmt, ...) {
     abort();
 }
 
-/* ---- arena: a list of chunks, the first is the one that is filled -------------------------------------------- */
+/* ---- arena: a list of chunks, the first is the one that is filled ---------------------------- */
 
 enum { ALIGN = 16, CHUNK = 256 * 1024 };
 
@@ -122,7 +122,7 @@ void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap) {
     return fresh;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void text_addn(Text *t, const char *s, size_t n) {
     if (t->n + n + 1 > t->cap) {
@@ -164,7 +164,7 @@ void text_printf(Text *t, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* ---- interner: open addressing, a power of two of slots, at most half full ------------------------------------ */
+/* ---- interner: open addressing, a power of two of slots, at most half full ------------------- */
 
 typedef struct Slot {
     const char *text; /* NULL: free */
@@ -231,7 +231,7 @@ const char *intern_str(Interner *in, const char *s) {
     return intern(in, s, strlen(s));
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 char *read_file(Arena *a, const char *path, size_t *n) {
     FILE *f = fopen(path, "rb");

@@ -1,5 +1,5 @@
-/* nn.y: the grammar of .nn files, LALR(1) without conflicts. The scanner (nn.l) ends every statement with SEP:
- * a newline that counts, `;`, and before each `}` and the end of the file. */
+/* nn.y: the grammar of .nn files, LALR(1) without conflicts. The scanner (nn.l) ends every
+ * statement with SEP: a newline that counts, `;`, and before each `}` and the end of the file. */
 
 %require "3.8"
 %define api.pure full
@@ -69,10 +69,10 @@ void scan_close(Parse *p);
         if (n)                                                                                     \
             (result) = span_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n));                              \
         else                                                                                       \
-            (result) = (Span){YYRHSLOC(rhs, 0).file, YYRHSLOC(rhs, 0).hi, YYRHSLOC(rhs, 0).hi};    \
+            (result) = span_end(YYRHSLOC(rhs, 0));                                                 \
     } while (0)
 
-/* A node: kind, span, member of the union, its values. NAMED takes the name and its span as well. */
+/* A node: kind, span, member of the union, its values. NAMED takes the name and its span too. */
 #define NODE(kind_, at, member, ...)                                                               \
     ast_make(p->arena, &(Ast){.kind = AST_##kind_, .span = at, .member = {__VA_ARGS__}})
 #define NAMED(kind_, at, name_, name_at, member, ...)                                              \
@@ -82,10 +82,12 @@ void scan_close(Parse *p);
 #define WORD(kind_, at, name_)                                                                     \
     ast_make(p->arena, &(Ast){.kind = AST_##kind_, .span = at, .name = name_, .name_span = at})
 
+static Span span_end(Span s);
 static void nnerror(const Span *at, Parse *p, const char *message);
 static AstList append(Parse *p, AstList list, Ast *n);
 static Ast *reduction(Parse *p, const char *name, Span name_at, Ast *n);
 static Ast *check_target(Parse *p, Ast *target);
+static const char *check_type(Parse *p, const char *name, Span at);
 }
 
 %union {
@@ -103,35 +105,40 @@ static Ast *check_target(Parse *p, Ast *target);
 %token <name> NAME "a name" TYPE "a type" GIVEN "a built-in name" FORMAT "a format"
 %token <number> NUMBER "a number"
 %token STRING_BEGIN "a string" STRING_END "the end of the string"
-%token <piece> PIECE "text" 
+%token <piece> PIECE "text"
 %token HOLE_BEGIN "'{' in a string" HOLE_END "the '}' of the string"
 
 /* reserved words */
-%token <name> IMPORT "import" CONST "const" OPTION "option" PARAM "param" STATE "state" LET "let" VAR "var"
+%token <name> IMPORT "import" CONST "const" OPTION "option" PARAM "param" STATE "state"
+%token <name> LET "let" VAR "var"
 %token <name> FN "fn" LAYER "layer" MODEL "model" SUB "sub" COPY "copy" DATA "data"
 %token <name> OPTIMIZER "optimizer" SCHEDULE "schedule" TASK "task" EXPORT "export"
-%token <name> FOR "for" IN "in" WHILE "while" IF "if" ELSE "else" BREAK "break" CONTINUE "continue"
-%token <name> EVERY "every" SCAN "scan" YIELD "yield" MINIMIZE "minimize" UPDATE "update" WITH "with"
+%token <name> FOR "for" IN "in" WHILE "while" IF "if" ELSE "else"
+%token <name> BREAK "break" CONTINUE "continue" EVERY "every" SCAN "scan" YIELD "yield"
+%token <name> MINIMIZE "minimize" UPDATE "update" WITH "with"
 %token <name> EVAL "eval" PRINT "print" WRITE "write" RECORD "record" SAVE "save" LOAD "load"
 %token <name> RESET "reset" EACH "each" EXPECT "expect" TRUE "true" FALSE "false" NONE "none"
 %token <name> AND "and" OR "or" NOT "not"
 
 /* words that mean something in their statement only; ordinary names elsewhere */
-%token <name> OVER "over" CLIP "clip" ACCUMULATE "accumulate" AXIS "axis" TO "to" FROM "from" BY "by"
+%token <name> OVER "over" CLIP "clip" ACCUMULATE "accumulate" AXIS "axis"
+%token <name> TO "to" FROM "from" BY "by"
 %token <name> ORDER "order" SPLIT "split" STANDARDIZE "standardize" REVERSE "reverse" ROWS "rows"
 
 %token PIPE "'|>'" ARROW "'->'" EQ "'=='" NE "'!='" LE "'<='" GE "'>='" FLOORDIV "'//'"
 %token DOTS "'..'" DOTS_EQ "'..='" ELLIPSIS "'...'"
 %token <assign> ASSIGN_OP "'+='"
 %token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '{' "'{'" '}' "'}'" ',' "','" ':' "':'" '.' "'.'"
-%token '=' "'='" '<' "'<'" '>' "'>'" '+' "'+'" '-' "'-'" '*' "'*'" '/' "'/'" '%' "'%'" '@' "'@'" '^' "'^'"
+%token '=' "'='" '<' "'<'" '>' "'>'"
+%token '+' "'+'" '-' "'-'" '*' "'*'" '/' "'/'" '%' "'%'" '@' "'@'" '^' "'^'"
 
 %type <name> name word reserved
 %type <ast> decl variable function rule block stmt minimize use scan arg
 %type <ast> type scalar dim formal pattern data data_item section split part
-%type <ast> expr range pipe or and not compare sum product unary power postfix primary cond else string hole item
-%type <ast> type_opt result_opt default_opt count_opt rows_opt help_opt from_opt clip_opt accumulate_opt axis_opt
-%type <ast> expr_opt body split_body
+%type <ast> expr range pipe or and not compare sum product unary power postfix primary
+%type <ast> cond else string hole item body split_body
+%type <ast> type_opt result_opt default_opt count_opt rows_opt help_opt from_opt clip_opt
+%type <ast> accumulate_opt axis_opt expr_opt
 %type <list> decls stmts data_items assigns parts names exprs exprs2 items types types2 dims formals
 %type <list> formals_or_none formal_list arg_list args patterns uses over_opt pieces
 %type <assign> assign_op
@@ -250,6 +257,7 @@ type_opt:
 type:
     scalar
   | FN { $$ = WORD(TYPE, @$, $1); }
+  | NAME { $$ = WORD(TYPE, @$, check_type(p, $1, @1)); }
   | '[' dims ']' { $$ = NODE(TENSOR, @$, tensor, $2); }
   | TYPE '[' dims ']' { $$ = NAMED(TENSOR, @$, $1, @1, tensor, $3); }
   | '(' types2 ')' { $$ = NODE(TUPLE_TYPE, @$, tuple_type, $2); }
@@ -311,7 +319,10 @@ section:
 assigns:
     %empty { $$ = (AstList){0}; }
   | assigns name '=' expr SEP
-    { $$ = append(p, $1, NODE(ASSIGN, span_join(@2, @4), assign, WORD(NAME, @2, $2), $4, ASSIGN_SET)); }
+    {
+        Ast *target = WORD(NAME, @2, $2);
+        $$ = append(p, $1, NODE(ASSIGN, span_join(@2, @4), assign, target, $4, ASSIGN_SET));
+    }
   | assigns SEP
   | assigns error SEP { $$ = $1; yyerrok; }
 ;
@@ -606,7 +617,8 @@ hole:
 /* ---- words ---- */
 
 name:
-    NAME | OVER | CLIP | ACCUMULATE | AXIS | TO | FROM | BY | ORDER | SPLIT | STANDARDIZE | REVERSE | ROWS
+    NAME | OVER | CLIP | ACCUMULATE | AXIS | TO | FROM | BY | ORDER | SPLIT | STANDARDIZE | REVERSE
+  | ROWS
 ;
 
 /* names of sections and splits */
@@ -616,20 +628,25 @@ word:
 ;
 
 reserved:
-    TYPE | GIVEN | IMPORT | CONST | OPTION | PARAM | STATE | LET | VAR | FN | LAYER | MODEL | SUB | COPY | DATA
-  | OPTIMIZER | SCHEDULE | TASK | EXPORT | FOR | IN | WHILE | IF | ELSE | BREAK | CONTINUE | EVERY | SCAN
-  | YIELD | MINIMIZE | UPDATE | WITH | EVAL | PRINT | WRITE | RECORD | SAVE | LOAD | RESET | EACH | EXPECT
-  | TRUE | FALSE | NONE | AND | OR | NOT
+    TYPE | GIVEN | IMPORT | CONST | OPTION | PARAM | STATE | LET | VAR | FN | LAYER | MODEL | SUB
+  | COPY | DATA | OPTIMIZER | SCHEDULE | TASK | EXPORT | FOR | IN | WHILE | IF | ELSE | BREAK
+  | CONTINUE | EVERY | SCAN | YIELD | MINIMIZE | UPDATE | WITH | EVAL | PRINT | WRITE | RECORD | SAVE
+  | LOAD | RESET | EACH | EXPECT | TRUE | FALSE | NONE | AND | OR | NOT
 ;
 
 %%
+
+/* The empty place behind s. */
+static Span span_end(Span s) {
+    return (Span){s.file, s.hi, s.hi};
+}
 
 static AstList append(Parse *p, AstList list, Ast *n) {
     vec_push(p->arena, &list, n);
     return list;
 }
 
-/* `mean for …` and `sum each …`: n is the node for `sum`; other names change its op or are refused. */
+/* `mean for …`, `sum each …`: n is the node for `sum`; other names change its op or are refused. */
 static Ast *reduction(Parse *p, const char *name, Span name_at, Ast *n) {
     bool each = n->kind == AST_SUM_EACH;
     for (int op = REDUCE_MEAN; op <= REDUCE_MIN && !each; op++)
@@ -638,7 +655,8 @@ static Ast *reduction(Parse *p, const char *name, Span name_at, Ast *n) {
             return n;
         }
     if (!each)
-        diag_error(p->diag, name_at, "expected 'mean', 'sum', 'max' or 'min' before 'for', found '%s'", name);
+        diag_error(p->diag, name_at,
+                   "expected 'mean', 'sum', 'max' or 'min' before 'for', found '%s'", name);
     else if (strcmp(name, "sum") != 0)
         diag_error(p->diag, name_at, "expected 'sum' before 'each', found '%s'", name);
     return n;
@@ -647,11 +665,19 @@ static Ast *reduction(Parse *p, const char *name, Span name_at, Ast *n) {
 static Ast *check_target(Parse *p, Ast *target) {
     AstKind k = target->kind;
     if (k != AST_NAME && k != AST_INDEX && k != AST_FIELD)
-        diag_error(p->diag, target->span, "this cannot be assigned to: expected a name, an element or a field");
+        diag_error(p->diag, target->span,
+                   "this cannot be assigned to: expected a name, an element or a field");
     return target;
 }
 
-/* ---- syntax errors: "expected a, b or c, found d" ---------------------------------------------- */
+/* Two types are no reserved words: a list that is known when compiling (a shape), and a string. */
+static const char *check_type(Parse *p, const char *name, Span at) {
+    if (strcmp(name, "list") != 0 && strcmp(name, "string") != 0)
+        diag_error(p->diag, at, "expected a type, found '%s'", name);
+    return name;
+}
+
+/* ---- syntax errors: "expected a, b or c, found d" -------------------------------------------- */
 
 /* Tokens by their code; `drop` and friends change the set so that what is left is worth saying. */
 typedef struct Wanted {
@@ -660,12 +686,14 @@ typedef struct Wanted {
     int n;
 } Wanted;
 
-static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN, TYPE, NAME, IF,
-                                        SCAN,   EACH,         COPY, NOT,   '(',  '[',   '-',  0};
+static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN, TYPE, NAME,
+                                        IF,     SCAN,         EACH, COPY,  NOT,  '(',   '[',  '-',
+                                        0};
 /* After `f(` and `x[`; nobody who forgot an expression there meant these. */
 static const int item_starts[] = {ELLIPSIS, ':', 0};
-static const int operators[] = {PIPE, OR,  AND, EQ,  NE,  '<', LE,  '>', GE,  '+',  '-',     '*',     '/', FLOORDIV,
-                                '%',  '@', '^', '(', '[', '.', DOTS, DOTS_EQ, FOR, EACH, REVERSE, 0};
+static const int operators[] = {PIPE, OR,  AND, EQ,   NE,      '<', LE,   '>',     GE,
+                                '+',  '-', '*', '/',  FLOORDIV, '%', '@',  '^',     '(',
+                                '[',  '.', DOTS, DOTS_EQ, FOR,  EACH, REVERSE, 0};
 static const int own_words[] = {OVER,  CLIP,        ACCUMULATE, AXIS, TO, FROM, BY, ORDER,
                                 SPLIT, STANDARDIZE, REVERSE,    ROWS, 0};
 static const int after_value[] = {ASSIGN_OP, '=', ',', WITH, STRING_BEGIN, FORMAT, 0};
@@ -710,7 +738,7 @@ static void summarize(Wanted *w) {
             drop(w, rare);
         }
     } else if (wants(w, TYPE) && wants(w, FN)) {
-        static const int types[] = {TYPE, FN, '(', '[', 0};
+        static const int types[] = {TYPE, FN, NAME, '(', '[', 0};
         drop(w, types);
         w->phrases[w->n++] = "a type";
     } else if (wants(w, NAME)) {
@@ -802,22 +830,22 @@ static void nnerror(const Span *at, Parse *p, const char *message) {
     diag_error(p->diag, *at, "this is nested too deeply");
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-/* Offset of the first byte that is not UTF-8 (overlong forms and surrogates are not), size if all is. */
+/* Offset of the first byte that is not UTF-8 (overlong forms, surrogates), size if all is. */
 static size_t find_bad_utf8(const char *text, size_t size) {
     const unsigned char *s = (const unsigned char *)text;
     size_t i = 0;
     while (i < size) {
         unsigned char c = s[i];
-        size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+        size_t n = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
         if (n == 0 || n > size - i)
             return i;
         for (size_t k = 1; k < n; k++)
             if ((s[i + k] & 0xC0) != 0x80)
                 return i;
-        if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F) || (c == 0xF0 && s[i + 1] < 0x90)
-            || (c == 0xF4 && s[i + 1] > 0x8F))
+        if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F)
+            || (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
             return i;
         i += n;
     }
@@ -848,11 +876,12 @@ Ast *parse_file(Arena *a, Interner *names, Diag *d, uint32_t file) {
     }
     size_t bad = find_bad_utf8(source->text, source->size);
     if (bad < source->size) {
-        diag_error(d, (Span){file, (uint32_t)bad, (uint32_t)bad + 1}, "this byte is not UTF-8 text");
+        Span at = {file, (uint32_t)bad, (uint32_t)bad + 1};
+        diag_error(d, at, "this byte is not UTF-8 text");
         return tree;
     }
-    Parse p = {.arena = a, .names = names, .diag = d, .file = file, .text = source->text, .size = source->size,
-               .tree = tree, .piece.arena = a};
+    Parse p = {.arena = a, .names = names, .diag = d, .file = file, .text = source->text,
+               .size = source->size, .tree = tree, .piece.arena = a};
     scan_open(&p);
     nnparse(&p);
     scan_close(&p);
