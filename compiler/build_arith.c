@@ -462,13 +462,25 @@ static bool is_integer(Build *b, Value v)
     return element_of(b, v, &e) && !dtype_is_real(e.type);
 }
 
+/* x^0, of the type that x * x has */
+static Value ones_like(Build *b, Value x, Span at)
+{
+    Value square = value_binary(b, OP_mul, x, x, at);
+    if (square.kind == V_HOST)
+        return square.host->type == HT_INT ? value_int(1) : value_real(1);
+    if (square.kind != V_TENSOR)
+        return square;
+    const Node *n = square.node;
+    return value_node(graph_constant(b->g, n->dtype, &n->shape, 1));
+}
+
 /* x^n for a small constant n is repeated multiplication (ruling D5). */
 static Value small_power(Build *b, Value x, int64_t n, Span at)
 {
     if (n < 0)
         return value_binary(b, OP_div, value_int(1), small_power(b, x, -n, at), at);
     if (n == 0)
-        return value_binary(b, OP_add, value_binary(b, OP_mul, x, value_int(0), at), value_int(1), at);
+        return ones_like(b, x, at);
     if (n == 1)
         return value_binary(b, OP_mul, x, value_int(1), at);
     Value half = n == 2 || n == 3 ? x : small_power(b, x, n / 2, at);

@@ -1,0 +1,11 @@
+/* build_builtin.h: the functions behind the rows of builtins.h. */
+#ifndef NNC_BUILD_BUILTIN_H
+#define NNC_BUILD_BUILTIN_H
+
+#include "build.h"
+
+#define BUILTIN(name, run, op, signature) Value builtin_##run(Build *b, const Builtin *self, const Actual *a);
+#include "builtins.h"
+#undef BUILTIN
+
+#endif

@@ -1,0 +1,94 @@
+/* builtins.h: the functions that the language cannot express itself; everything else is in std.nn. Rows only.
+ *
+ * BUILTIN(name, run, op, signature)
+ *   run        builtin_<run>() does the work
+ *   op         for those that are one operation of the graph, else N
+ *   signature  parameters with their defaults; "*x": all positional arguments
+ */
+
+/* element by element */
+BUILTIN(abs, unary, abs, "x")
+BUILTIN(sign, unary, sign, "x")
+BUILTIN(floor, unary, floor, "x")
+BUILTIN(ceil, unary, ceil, "x")
+BUILTIN(round, unary, round, "x")
+BUILTIN(exp, unary, exp, "x")
+BUILTIN(log, unary, log, "x")
+BUILTIN(log1p, unary, log1p, "x")
+BUILTIN(expm1, unary, expm1, "x")
+BUILTIN(sqrt, unary, sqrt, "x")
+BUILTIN(rsqrt, unary, rsqrt, "x")
+BUILTIN(sin, unary, sin, "x")
+BUILTIN(cos, unary, cos, "x")
+BUILTIN(tan, unary, tan, "x")
+BUILTIN(asin, unary, asin, "x")
+BUILTIN(acos, unary, acos, "x")
+BUILTIN(atan, unary, atan, "x")
+BUILTIN(sinh, unary, sinh, "x")
+BUILTIN(cosh, unary, cosh, "x")
+BUILTIN(tanh, unary, tanh, "x")
+BUILTIN(sigmoid, unary, sigmoid, "x")
+BUILTIN(erf, unary, erf, "x")
+BUILTIN(isfinite, unary, isfinite, "x")
+BUILTIN(stop, unary, stop, "x")
+BUILTIN(atan2, binary, atan2, "y, x")
+BUILTIN(minimum, binary, minimum, "x, y")
+BUILTIN(maximum, binary, maximum, "x, y")
+BUILTIN(where, where, where, "condition, x, y")
+BUILTIN(cast, cast, cast, "x, type")
+
+/* reductions: over all axes or the given ones */
+BUILTIN(sum, reduce, sum, "x, axis=none, keepdims=false")
+BUILTIN(prod, reduce, prod, "x, axis=none, keepdims=false")
+BUILTIN(max, extreme, max, "*x, axis=none, keepdims=false")
+BUILTIN(min, extreme, min, "*x, axis=none, keepdims=false")
+BUILTIN(any, test, or, "x, axis=none, keepdims=false")
+BUILTIN(all, test, and, "x, axis=none, keepdims=false")
+BUILTIN(argmax, argreduce, argmax, "x, axis=-1, keepdims=false")
+BUILTIN(argmin, argreduce, argmin, "x, axis=-1, keepdims=false")
+BUILTIN(cumsum, cumsum, cumsum, "x, axis=-1")
+
+/* shapes */
+BUILTIN(shape, shape, N, "x")
+BUILTIN(size, size, N, "x, axis=none")
+BUILTIN(rank, rank, N, "x")
+BUILTIN(len, len, N, "x")
+BUILTIN(append, append, N, "list, x")
+BUILTIN(reshape, reshape, reshape, "x, shape")
+BUILTIN(permute, permute, permute, "x, axes")
+BUILTIN(transpose, transpose, permute, "x, a=none, b=none")
+BUILTIN(broadcast_to, broadcast_to, broadcast, "x, shape")
+BUILTIN(concat, concat, concat, "*x, axis")
+BUILTIN(stack, stack, concat, "*x, axis=0")
+BUILTIN(split, split, slice, "x, parts, axis=-1")
+BUILTIN(pad, pad, pad, "x, widths, value=0")
+BUILTIN(flip, flip, slice, "x, axis=-1")
+
+/* indices that come from data */
+BUILTIN(gather, take, gather, "x, index, axis=0")
+BUILTIN(take, take, gather, "x, index, axis=0")
+BUILTIN(pick, pick, pick, "x, index")
+BUILTIN(scatter_add, scatter_add, scatter_add, "base, index, update")
+BUILTIN(one_hot, one_hot, N, "index, n")
+
+/* products */
+BUILTIN(matmul, matmul, dot, "x, y")
+BUILTIN(einsum, einsum, dot, "*operands")
+
+/* new tensors */
+BUILTIN(zeros, zeros, N, "shape, type=none")
+BUILTIN(ones, ones, N, "shape, type=none")
+BUILTIN(full, full, N, "shape, value, type=none")
+BUILTIN(zeros_like, zeros_like, N, "x, type=none")
+BUILTIN(ones_like, ones_like, N, "x, type=none")
+BUILTIN(full_like, full_like, N, "x, value, type=none")
+BUILTIN(iota, iota, iota, "n")
+BUILTIN(rand, random, rand, "shape")
+BUILTIN(randn, random, randn, "shape")
+BUILTIN(rand_like, random_like, rand, "x")
+BUILTIN(randn_like, random_like, randn, "x")
+BUILTIN(randint, randint, randint, "shape, lo, hi")
+BUILTIN(permutation, permutation, permutation, "n")
+
+/* gradients */
+BUILTIN(grad, grad, N, "y, x")
