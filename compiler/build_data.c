@@ -336,7 +336,7 @@ static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call)
     return s;
 }
 
-static DataSource *source_of(Build *b, DataInfo *info, const Ast *call, const FieldUse *f)
+static DataSource *source_of(const DataInfo *info, const Ast *call, const FieldUse *f)
 {
     for (int i = 0; i < info->calls.n; i++) {
         DataSource *s = info->sources.at[i];
@@ -354,7 +354,7 @@ Value data_source(Build *b, Env *env, Ast *call)
         return value_poison;
     }
     DataInfo *info = info_of(b, f->set);
-    DataSource *s = source_of(b, info, call, f);
+    DataSource *s = source_of(info, call, f);
     if (!s)
         s = source_new(b, info, env, call);
     if (!s)
@@ -412,7 +412,7 @@ static void run_tensor_field(Build *b, void *arg)
 /* A field that is computed, not read. */
 static Value tensor_field(Build *b, DataInfo *info, FieldUse *f, Ast *e)
 {
-    DataSource *s = source_of(b, info, e, f);
+    DataSource *s = source_of(info, e, f);
     if (!s) {
         s = NEW(b->arena, DataSource);
         s->kind = SRC_TENSOR;
