@@ -61,7 +61,7 @@ typedef enum OpKind {
     KIND_EFFECT
 } OpKind;
 
-enum { OPF_COMM = 1, OPF_ASSOC = 2, OPF_CMP = 4, OPF_COSTLY = 8, OPF_NOGRAD = 16, OPF_FLAT = 32 };
+enum { OPF_COMM = 1, OPF_ASSOC = 2, OPF_CMP = 4, OPF_COSTLY = 8, OPF_NOGRAD = 16, OPF_FLAT = 32, OPF_POLE = 64 };
 
 typedef enum Op {
 #define OP(name, ...) OP_##name,

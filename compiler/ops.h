@@ -6,9 +6,10 @@
  *   kind    MAP (one output element from the same element of each input), REDUCE, MOVE (an index map),
  *           CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
  *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than computing twice,
- *           NOGRAD has no gradient (an error on the way from a loss), FLAT its gradient is zero everywhere
- *   shape   shape_<shape>() computes and checks dtype and shape
- *   grad    grad_<grad>() builds the gradient; `none` with NOGRAD or FLAT
+ *           NOGRAD has no gradient (an error on the way from a loss), FLAT its gradient is zero everywhere,
+ *           POLE may be infinite or NaN for finite arguments
+ *   shape   shape_rule_<shape>() computes and checks dtype and shape
+ *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
  *   form    text for lanes of f32 and for integers: %0 %1 %2 are the arguments
  *   form64  text for one lane of f64 where it differs, else NULL
  */
@@ -31,20 +32,20 @@ OP(sign,        1, MAP,      FLAT,         same,      none,      "sign_v(%0)", "
 OP(floor,       1, MAP,      FLAT,         real,      none,      "floor_v(%0)", "floor(%0)")
 OP(ceil,        1, MAP,      FLAT,         real,      none,      "ceil_v(%0)", "ceil(%0)")
 OP(round,       1, MAP,      FLAT,         real,      none,      "round_v(%0)", "nearbyint(%0)")
-OP(exp,         1, MAP,      COSTLY,       real,      exp,       "exp_v(%0)", "exp(%0)")
-OP(log,         1, MAP,      COSTLY,       real,      log,       "log_v(%0)", "log(%0)")
-OP(log1p,       1, MAP,      COSTLY,       real,      log1p,     "log1p_v(%0)", "log1p(%0)")
-OP(expm1,       1, MAP,      COSTLY,       real,      expm1,     "expm1_v(%0)", "expm1(%0)")
-OP(sqrt,        1, MAP,      0,            real,      sqrt,      "sqrt_v(%0)", "sqrt(%0)")
-OP(rsqrt,       1, MAP,      0,            real,      rsqrt,     "rsqrt_v(%0)", "(1.0 / sqrt(%0))")
+OP(exp,         1, MAP,      COSTLY | POLE, real,     exp,       "exp_v(%0)", "exp(%0)")
+OP(log,         1, MAP,      COSTLY | POLE, real,     log,       "log_v(%0)", "log(%0)")
+OP(log1p,       1, MAP,      COSTLY | POLE, real,     log1p,     "log1p_v(%0)", "log1p(%0)")
+OP(expm1,       1, MAP,      COSTLY | POLE, real,     expm1,     "expm1_v(%0)", "expm1(%0)")
+OP(sqrt,        1, MAP,      POLE,         real,      sqrt,      "sqrt_v(%0)", "sqrt(%0)")
+OP(rsqrt,       1, MAP,      POLE,         real,      rsqrt,     "rsqrt_v(%0)", "(1.0 / sqrt(%0))")
 OP(sin,         1, MAP,      COSTLY,       real,      sin,       "sin_v(%0)", "sin(%0)")
 OP(cos,         1, MAP,      COSTLY,       real,      cos,       "cos_v(%0)", "cos(%0)")
-OP(tan,         1, MAP,      COSTLY,       real,      tan,       "tan_v(%0)", "tan(%0)")
-OP(asin,        1, MAP,      COSTLY,       real,      asin,      "asin_v(%0)", "asin(%0)")
-OP(acos,        1, MAP,      COSTLY,       real,      acos,      "acos_v(%0)", "acos(%0)")
+OP(tan,         1, MAP,      COSTLY | POLE, real,     tan,       "tan_v(%0)", "tan(%0)")
+OP(asin,        1, MAP,      COSTLY | POLE, real,     asin,      "asin_v(%0)", "asin(%0)")
+OP(acos,        1, MAP,      COSTLY | POLE, real,     acos,      "acos_v(%0)", "acos(%0)")
 OP(atan,        1, MAP,      COSTLY,       real,      atan,      "atan_v(%0)", "atan(%0)")
-OP(sinh,        1, MAP,      COSTLY,       real,      sinh,      "sinh_v(%0)", "sinh(%0)")
-OP(cosh,        1, MAP,      COSTLY,       real,      cosh,      "cosh_v(%0)", "cosh(%0)")
+OP(sinh,        1, MAP,      COSTLY | POLE, real,     sinh,      "sinh_v(%0)", "sinh(%0)")
+OP(cosh,        1, MAP,      COSTLY | POLE, real,     cosh,      "cosh_v(%0)", "cosh(%0)")
 OP(tanh,        1, MAP,      COSTLY,       real,      tanh,      "tanh_v(%0)", "tanh(%0)")
 OP(sigmoid,     1, MAP,      COSTLY,       real,      sigmoid,   "sigmoid_v(%0)", "rt_sigmoid64(%0)")
 OP(erf,         1, MAP,      COSTLY,       real,      erf,       "erf_v(%0)", "erf(%0)")
@@ -57,12 +58,12 @@ OP(sub,         2, MAP,      0,            same,      sub,       "(%0 - %1)", NU
 OP(mul,         2, MAP,      COMM | ASSOC, same,      mul,       "(%0 * %1)", NULL)
 /* 0 where the first is 0, else the product: what a zero gradient is multiplied with may be infinite */
 OP(mul_zero,    2, MAP,      0,            real,      mul_zero,  "mul_zero_v(%0, %1)", "(%0 == 0 ? 0 : %0 * %1)")
-OP(div,         2, MAP,      0,            real,      div,       "(%0 / %1)", NULL)
+OP(div,         2, MAP,      POLE,         real,      div,       "(%0 / %1)", NULL)
 OP(floordiv,    2, MAP,      FLAT,         same,      none,      "floordiv_v(%0, %1)", "floor(%0 / %1)")
-OP(mod,         2, MAP,      0,            same,      mod,       "mod_v(%0, %1)", "rt_mod64(%0, %1)")
-OP(minimum,     2, MAP,      COMM | ASSOC, same,      minimum,   "min_v(%0, %1)", "rt_min64(%0, %1)")
-OP(maximum,     2, MAP,      COMM | ASSOC, same,      maximum,   "max_v(%0, %1)", "rt_max64(%0, %1)")
-OP(pow,         2, MAP,      COSTLY,       real,      pow,       "pow_v(%0, %1)", "pow(%0, %1)")
+OP(mod,         2, MAP,      POLE,         same,      mod,       "mod_v(%0, %1)", "rt_mod64(%0, %1)")
+OP(minimum,     2, MAP,      ASSOC,        same,      minimum,   "min_v(%0, %1)", "rt_min64(%0, %1)")
+OP(maximum,     2, MAP,      ASSOC,        same,      maximum,   "max_v(%0, %1)", "rt_max64(%0, %1)")
+OP(pow,         2, MAP,      COSTLY | POLE, real,     pow,       "pow_v(%0, %1)", "pow(%0, %1)")
 OP(atan2,       2, MAP,      COSTLY,       real,      atan2,     "atan2_v(%0, %1)", "atan2(%0, %1)")
 OP(eq,          2, MAP,      COMM | CMP | FLAT, compare, none,   "(%0 == %1)", NULL)
 OP(ne,          2, MAP,      COMM | CMP | FLAT, compare, none,   "(%0 != %1)", NULL)
