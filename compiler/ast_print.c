@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* How tightly an expression binds. One that binds looser than its place asks is put in parentheses. */
+/* How tightly an expression binds; one that binds looser than its place asks gets parentheses. */
 typedef enum Level {
     LEVEL_ANY, /* ranges, steps of slices: where nothing follows */
     LEVEL_PIPE,
@@ -510,7 +510,10 @@ static void put_statement(Printer *pr, Ast *n) {
     case AST_FOR: put_for(pr, n); break;
     case AST_WHILE: put_nested(pr, "while ", n->whilst.cond, n->whilst.body); break;
     case AST_EVERY: put_nested(pr, "every ", n->every.n, n->every.body); break;
-    case AST_EVAL: put_nested(pr, "eval", NULL, n->eval.body); break;
+    case AST_EVAL:
+        put(pr, "eval ");
+        put_block(pr, n->eval.body);
+        break;
     case AST_BREAK: put(pr, "break"); break;
     case AST_CONTINUE: put(pr, "continue"); break;
     case AST_YIELD: put_words(pr, "yield ", n->yield.values, "", NULL); break;

@@ -134,7 +134,7 @@ static const char *check_type(Parse *p, const char *name, Span at);
 
 %type <name> name word reserved
 %type <ast> decl variable function rule block stmt minimize use scan arg
-%type <ast> type scalar dim formal pattern data data_item section split part
+%type <ast> type scalar dim formal pattern data data_item section split part part_end
 %type <ast> expr range pipe or and not compare sum product unary power postfix primary
 %type <ast> cond else string hole item body split_body
 %type <ast> type_opt result_opt default_opt count_opt rows_opt help_opt from_opt clip_opt
@@ -338,10 +338,16 @@ split_body:
 ;
 
 parts:
-    part { $$ = append(p, (AstList){0}, $1); }
-  | parts ',' part { $$ = append(p, $1, $3); }
-  | parts ','
+    part_end { $$ = append(p, (AstList){0}, $1); }
+  | error SEP { $$ = (AstList){0}; yyerrok; }
+  | parts part_end { $$ = append(p, $1, $2); }
+  | parts error SEP { $$ = $1; yyerrok; }
   | parts SEP
+;
+
+part_end:
+    part ','
+  | part SEP
 ;
 
 part:
@@ -630,8 +636,8 @@ word:
 reserved:
     TYPE | GIVEN | IMPORT | CONST | OPTION | PARAM | STATE | LET | VAR | FN | LAYER | MODEL | SUB
   | COPY | DATA | OPTIMIZER | SCHEDULE | TASK | EXPORT | FOR | IN | WHILE | IF | ELSE | BREAK
-  | CONTINUE | EVERY | SCAN | YIELD | MINIMIZE | UPDATE | WITH | EVAL | PRINT | WRITE | RECORD | SAVE
-  | LOAD | RESET | EACH | EXPECT | TRUE | FALSE | NONE | AND | OR | NOT
+  | CONTINUE | EVERY | SCAN | YIELD | MINIMIZE | UPDATE | WITH | EVAL | PRINT | WRITE | RECORD
+  | SAVE | LOAD | RESET | EACH | EXPECT | TRUE | FALSE | NONE | AND | OR | NOT
 ;
 
 %%
