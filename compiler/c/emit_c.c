@@ -1,0 +1,204 @@
+/* emit_c.c: the whole output of target c: the frame, its head, the runtime's parts. */
+#include "emit_c.h"
+#include "../embed.h"
+#include <string.h>
+
+const char *c_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *c_where(const CEmit *x, Span s) {
+    const SourceFile *f = s.file ? diag_file(x->c->diag, s.file) : NULL;
+    if (!f)
+        return x->p->file;
+    int line, column;
+    diag_position(x->c->diag, s, &line, &column);
+    return arena_printf(x->arena, "%s:%d", c_base_name(f->path), line);
+}
+
+const char *c_rt_type(DType t) {
+    static const char *const names[DT_N] = {
+        [DT_F32] = "RT_F32", [DT_F64] = "RT_F64", [DT_I32] = "RT_I32",
+        [DT_I64] = "RT_I64", [DT_U8] = "RT_U8",   [DT_BOOL] = "RT_BOOL",
+    };
+    return names[t];
+}
+
+const char *c_dims(const CEmit *x, const Shape *s) {
+    Text t = {.arena = x->arena};
+    text_add(&t, "{");
+    for (int i = 0; i < s->rank; i++)
+        text_printf(&t, "%s%lld", i ? ", " : "", (long long)s->dim[i].n);
+    text_add(&t, s->rank ? "}" : "0}");
+    return t.at;
+}
+
+/* ---- head ---- */
+
+static const char *amount(const CEmit *x, double n) {
+    static const char *const unit[] = {"", " k", " M", " G", " T"};
+    int i = 0;
+    while (n >= 1000 && i + 1 < COUNT_OF(unit)) {
+        n /= 1000;
+        i++;
+    }
+    return arena_printf(x->arena, n < 10 && i ? "%.2f%s" : "%.0f%s", n, unit[i]);
+}
+
+static void head_command(CEmit *x) {
+    const Settings *s = &x->c->settings;
+    const char *out =
+        s->output ? c_base_name(s->output) : arena_printf(x->arena, "%s.c", x->p->name);
+    Text t = {.arena = x->arena};
+    text_printf(&t, "nnc %s --target c", x->p->file);
+    for (int i = 0; i < s->ndefines; i++)
+        text_printf(&t, " -D %s", s->defines[i]);
+    if (s->real64)
+        text_add(&t, " --real f64");
+    emit_line(&x->e, "/* %s: a trainer, made by nnc " NNC_VERSION " from %s", out, x->p->file);
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " *   %s -o %s", t.at, out);
+    emit_line(&x->e, " *   cc -O2 -o %s %s -lm -pthread%s", x->p->name, out,
+              x->p->uses_gz ? " -lz" : "");
+    emit_line(&x->e, " *   ./%s --help", x->p->name);
+}
+
+static void head_buffers(CEmit *x, bool weights) {
+    for (int i = 0; i < x->l->buffers.n; i++) {
+        const Buffer *b = x->l->buffers.at[i];
+        if (c_is_weight(b) == weights)
+            emit_line(&x->e, " *   %-36s %s %-22s %10lld", weights ? b->home->path : b->name,
+                      dtype_name(b->dtype), shape_text(x->arena, &b->shape), (long long)b->offset);
+    }
+}
+
+static void head_kernels(CEmit *x) {
+    for (int i = 0; i < x->l->kernels.n; i++) {
+        const Kernel *k = x->l->kernels.at[i];
+        if (!i || k->region != x->l->kernels.at[i - 1]->region)
+            emit_line(&x->e, " *  %s", k->region->name);
+        emit_line(&x->e, " *   %-36s %8s %10s %10s%s", k->name,
+                  k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles), amount(x, k->flops),
+                  amount(x, k->bytes), x->l->barrier_after[i] ? "  wait" : "");
+    }
+}
+
+static void emit_head(CEmit *x) {
+    head_command(x);
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " * parameters and states: key, shape, offset in the arena");
+    head_buffers(x, true);
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " * other buffers (%s bytes in all)", amount(x, (double)x->l->arena_bytes));
+    head_buffers(x, false);
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " * kernels by region: tiles, FLOPs, bytes, where all threads wait");
+    head_kernels(x);
+    emit_line(&x->e, " */");
+}
+
+/* ---- runtime ---- */
+
+static bool uses_source(const CEmit *x, SourceKind kind) {
+    for (int i = 0; i < x->p->sources.n; i++)
+        if (x->p->sources.at[i]->used && x->p->sources.at[i]->kind == kind)
+            return true;
+    return false;
+}
+
+/* The file without the includes of its own kind, which stand before it in the output. */
+static void paste(CEmit *x, const char *file) {
+    const Embedded *f = embedded(file);
+    if (!f)
+        bug("emit: no runtime file '%s'", file);
+    for (const char *line = f->text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line, "#include \"rt_", 13) != 0) {
+            text_addn(&x->e.text, line, n);
+            emit_gap(&x->e);
+        }
+        line += n + (line[n] == '\n');
+    }
+    emit_gap(&x->e);
+}
+
+static void emit_runtime(CEmit *x) {
+    static const char *const first[] = {"rt_base.h", "rt_math.h", "rt_rng.h", "rt_team.h",
+                                        "rt_text.h", "rt_file.h", "rt_data.h"};
+    static const char *const last[] = {"rt_batch.h", "rt_store.h", "rt_cli.h"};
+    if (x->p->uses_gz) {
+        emit_line(&x->e, "#define RT_GZ 1");
+        emit_gap(&x->e);
+    }
+    for (int i = 0; i < COUNT_OF(first); i++)
+        paste(x, first[i]);
+    if (uses_source(x, SRC_CSV))
+        paste(x, "rt_csv.h");
+    if (uses_source(x, SRC_NPY) || uses_source(x, SRC_RAW) || uses_source(x, SRC_IDX))
+        paste(x, "rt_npy.h");
+    for (int i = 0; i < COUNT_OF(last); i++)
+        paste(x, last[i]);
+}
+
+/* ---- frame ---- */
+
+static void fill(void *arg, const char *slot);
+
+static void emit_state(CEmit *x) {
+    emit_template(&x->e, "state.c", fill, x);
+}
+
+static void emit_tables(CEmit *x) {
+    c_emit_values(x);
+    c_emit_region_tables(x);
+    c_emit_weights(x);
+}
+
+static void emit_support(CEmit *x) {
+    emit_template(&x->e, "support.c", fill, x);
+}
+
+static void emit_tasks(CEmit *x) {
+    c_emit_tasks(x);
+    emit_gap(&x->e);
+    emit_template(&x->e, "trainer.c", fill, x);
+}
+
+static void emit_end_of_code(CEmit *x) {
+    paste(x, "rt_end.h");
+}
+
+static void emit_program_main(CEmit *x) {
+    emit_template(&x->e, "main.c", fill, x);
+}
+
+static void fill(void *arg, const char *slot) {
+    static const struct {
+        const char *slot;
+        void (*run)(CEmit *x);
+    } parts[] = {
+        {"head", emit_head},         {"runtime", emit_runtime},   {"state", emit_state},
+        {"sizes", c_emit_sizes},     {"members", c_emit_members}, {"buffers", c_emit_accessors},
+        {"kernels", c_emit_kernels}, {"regions", c_emit_regions}, {"tables", emit_tables},
+        {"support", emit_support},   {"data", c_emit_data},       {"tasks", emit_tasks},
+        {"end", emit_end_of_code},   {"main", emit_program_main},
+    };
+    for (int i = 0; i < COUNT_OF(parts); i++)
+        if (strcmp(parts[i].slot, slot) == 0) {
+            parts[i].run(arg);
+            return;
+        }
+    bug("emit: no such slot '%s'", slot);
+}
+
+const char *emit_c(Compiler *c) {
+    CEmit x = {.c = c,
+               .arena = c->arena,
+               .l = c->lowered,
+               .p = c->program,
+               .e = {.text = {.arena = c->arena}}};
+    c_collect_records(&x);
+    emit_template(&x.e, "frame.c", fill, &x);
+    return x.e.text.at;
+}

@@ -1,0 +1,74 @@
+/* emit_c.h: what the files that write the C output share.
+ *
+ * The output is templates/frame.c with its slots filled: fixed text comes from templates/ and
+ * runtime/, all else from here. One file a part: emit_buffers (struct nn, accessors, the table of
+ * values), emit_region (kernels, regions and their tables), emit_host (statements and expressions
+ * of tasks), emit_data, emit_main (options, tasks).
+ */
+#ifndef NNC_EMIT_C_H
+#define NNC_EMIT_C_H
+
+#include "../emit.h"
+#include "../pass.h"
+#include "print.h"
+
+typedef struct CEmit {
+    Compiler *c;
+    Arena *arena;
+    const Lowered *l;
+    const Program *p;
+    Emit e;
+    VEC(const char *) records; /* names of `record` */
+    int temporaries;           /* names of locals made so far in the function */
+} CEmit;
+
+/* ---- emit_c.c ---- */
+const char *c_where(const CEmit *x, Span s);        /* "digits.nn:14" */
+const char *c_rt_type(DType t);                     /* "RT_F32" */
+const char *c_dims(const CEmit *x, const Shape *s); /* "{64, 10}", "{0}" for rank 0 */
+const char *c_base_name(const char *path);
+
+/* ---- emit_buffers.c ---- */
+/* Rows of nn_values: buffers by id, then scalars, then counts. */
+int c_value_of_buffer(const CEmit *x, const Buffer *b);
+int c_value_of_scalar(const CEmit *x, int scalar);
+int c_value_of_count(const CEmit *x, int count);
+Buffer *c_home_buffer(const CEmit *x, const Home *h); /* never NULL */
+Buffer *c_node_buffer(const CEmit *x, const Node *n); /* never NULL */
+void c_emit_sizes(CEmit *x);
+void c_emit_members(CEmit *x);
+void c_emit_accessors(CEmit *x);
+void c_emit_values(CEmit *x);
+
+/* ---- emit_region.c ---- */
+void c_emit_kernels(CEmit *x);
+void c_emit_regions(CEmit *x);
+void c_emit_region_tables(CEmit *x);
+int c_count_checks(const CEmit *x, const Region *r);
+int c_count_writes(const CEmit *x);
+int c_count_batches(const CEmit *x, const Region *r);
+bool c_region_parallel(const CEmit *x, const Region *r);
+
+/* ---- emit_host.c ---- */
+void c_emit_block(CEmit *x, const HBlock *b);
+void c_collect_records(CEmit *x);
+/* A function `static enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
+void c_emit_block_function(CEmit *x, const char *name, const HBlock *b);
+
+/* ---- emit_expr.c ---- */
+const char *c_expr(CEmit *x, const HExpr *h);
+const char *c_condition(CEmit *x, const HExpr *h); /* without its outer parentheses */
+/* Lines that put the text of a format, or the text of one value, into nn->text. */
+void c_emit_format(CEmit *x, const Format *f, const char *after);
+void c_emit_put(CEmit *x, const HExpr *h, const char *format);
+
+/* ---- emit_data.c ---- */
+void c_emit_data(CEmit *x);
+
+/* ---- emit_main.c ---- */
+void c_emit_weights(CEmit *x);
+void c_emit_tasks(CEmit *x);
+int c_count_weights(const CEmit *x);
+bool c_is_weight(const Buffer *b);
+
+#endif

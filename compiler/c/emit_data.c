@@ -1,0 +1,224 @@
+/* emit_data.c: what tasks read: tables of fields, and one function a data set that loads and splits
+ * it. */
+#include "emit_c.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *where_limit(const CEmit *x, const DataSource *s) {
+    return s->limit ? emit_string(x->arena, c_where(x, s->limit_span)) : "NULL";
+}
+
+static void emit_fields(CEmit *x) {
+    emit_begin(&x->e, "static const struct rt_field nn_fields[NN_SOURCES + 1] =");
+    for (int i = 0; i < x->p->sources.n; i++) {
+        const DataSource *s = x->p->sources.at[i];
+        emit_line(&x->e, "{%s, %s, %d, %s, %s, %lld},", emit_string(x->arena, s->name),
+                  c_rt_type(s->dtype), s->row.rank, c_dims(x, &s->row), where_limit(x, s),
+                  (long long)s->limit);
+    }
+    emit_line(&x->e, "{NULL, RT_F32, 0, {0}, NULL, 0},");
+    emit_end(&x->e, ";");
+    emit_begin(&x->e, "static const bool nn_source_is_home[NN_SOURCES + 1] =");
+    for (int i = 0; i < x->p->sources.n; i++)
+        emit_line(&x->e, "%s,", x->p->sources.at[i]->kind == SRC_TENSOR ? "true" : "false");
+    emit_line(&x->e, "false,");
+    emit_end(&x->e, ";");
+    emit_gap(&x->e);
+}
+
+/* ---- sources ---- */
+
+/* Neighbouring numbers become one range. */
+static int emit_columns(CEmit *x, const DataSource *s) {
+    int n = 0;
+    emit_begin(&x->e, "static const struct rt_column columns_%d[] =", s->id);
+    for (int i = 0; i < s->ncolumns; n++) {
+        if (s->columns[i] < 0) {
+            emit_line(&x->e, "{%s, 0, 1},", emit_string(x->arena, s->column_names[i++]));
+            continue;
+        }
+        int first = i++;
+        while (i < s->ncolumns && s->columns[i] == s->columns[i - 1] + 1)
+            i++;
+        emit_line(&x->e, "{NULL, %lld, %d},", (long long)s->columns[first], i - first);
+    }
+    emit_end(&x->e, ";");
+    return n;
+}
+
+static void emit_csv(CEmit *x, const DataSource *s) {
+    static const char *const header[] = {"RT_HEADER_AUTO", "RT_HEADER_NO", "RT_HEADER_YES"};
+    int columns = emit_columns(x, s);
+    if (s->nclasses) {
+        emit_begin(&x->e, "static const char *const classes_%d[] =", s->id);
+        for (int i = 0; i < s->nclasses; i++)
+            emit_line(&x->e, "%s,", emit_string(x->arena, s->classes[i]));
+        emit_end(&x->e, ";");
+    }
+    char separator[] = {s->separator ? s->separator : ',', 0};
+    const char *quoted = separator[0] == '\'' ? "\\'" : emit_string(x->arena, separator) + 1;
+    int width = (int)strlen(quoted) - (separator[0] == '\'' ? 0 : 1);
+    emit_begin(&x->e, "static const struct rt_csv csv_%d =", s->id);
+    emit_line(&x->e, "%s, %s, columns_%d, %d, %s, %lld,", emit_string(x->arena, s->set->name),
+              emit_string(x->arena, s->path), s->id, columns, header[s->header + 1],
+              (long long)s->skip);
+    emit_line(&x->e, "'%.*s', %s, %s, %s, %d,", width, quoted, s->has_missing ? "true" : "false",
+              emit_double(x->arena, s->missing),
+              s->nclasses ? arena_printf(x->arena, "classes_%d", s->id) : "NULL", s->nclasses);
+    emit_end(&x->e, ";");
+    emit_line(&x->e, "NN_TRY(rt_csv_read(&nn->rt, &nn_fields[%d], &csv_%d, &nn->sources[%d]));",
+              s->id, s->id, s->id);
+}
+
+static void emit_file(CEmit *x, const DataSource *s, const char *function) {
+    emit_line(&x->e, "NN_TRY(%s(&nn->rt, &nn_fields[%d], %s, %s, &nn->sources[%d]));", function,
+              s->id, emit_string(x->arena, s->set->name), emit_string(x->arena, s->path), s->id);
+}
+
+static void emit_raw(CEmit *x, const DataSource *s) {
+    Text shape = {.arena = x->arena};
+    text_add(&shape, "{-1");
+    for (int i = 0; i < s->row.rank; i++)
+        text_printf(&shape, ", %lld", (long long)s->row.dim[i].n);
+    emit_line(&x->e, "static const int64_t shape_%d[] = %s};", s->id, shape.at);
+    emit_line(&x->e, "NN_TRY(rt_raw_read(&nn->rt, &nn_fields[%d], %s, %s, %s, %d, shape_%d,", s->id,
+              emit_string(x->arena, s->set->name), emit_string(x->arena, s->path),
+              c_rt_type(s->dtype), s->row.rank + 1, s->id);
+    emit_line(&x->e, "                   &nn->sources[%d]));", s->id);
+}
+
+/* The rows are those of a home that the start block has computed. */
+static void emit_tensor(CEmit *x, const DataSource *s) {
+    const char *at = arena_printf(x->arena, "nn->sources[%d]", s->id);
+    emit_line(&x->e, "%s.field = &nn_fields[%d];", at, s->id);
+    emit_line(&x->e, "%s.file = NN_PROGRAM;", at);
+    emit_line(&x->e, "%s.type = %s;", at, c_rt_type(s->dtype));
+    emit_line(&x->e, "%s.rows = %lld;", at, (long long)s->rows);
+    emit_line(&x->e, "%s.row_elements = %lld;", at, (long long)s->row_elements);
+    emit_line(&x->e, "%s.data = at_%s(nn);", at, c_home_buffer(x, s->tensor)->name);
+}
+
+static void emit_source(CEmit *x, const DataSource *s) {
+    switch (s->kind) {
+    case SRC_CSV:
+        emit_csv(x, s);
+        return;
+    case SRC_IDX:
+        emit_file(x, s, "rt_idx_read");
+        return;
+    case SRC_NPY:
+        emit_file(x, s, "rt_npy_read");
+        return;
+    case SRC_RAW:
+        emit_raw(x, s);
+        return;
+    case SRC_TENSOR:
+        emit_tensor(x, s);
+        return;
+    }
+    bug("emit: data source of kind %d", (int)s->kind);
+}
+
+/* ---- splits ---- */
+
+static bool is_part_of(const Split *p, const DataSet *d, int section) {
+    return p->set == d && p->section == section && !p->whole;
+}
+
+static int64_t part_start(const Split *p) {
+    return p->by_rows ? p->lo_row : p->lo_num;
+}
+
+static int by_start(const void *a, const void *b) {
+    const Split *x = *(Split *const *)a, *y = *(Split *const *)b;
+    int64_t s = part_start(x), t = part_start(y);
+    return s != t ? (s < t ? -1 : 1) : x->id - y->id;
+}
+
+static void emit_part(CEmit *x, const char *name, int64_t amount, int64_t of) {
+    emit_line(&x->e, "{%s, %lld, %lld},", emit_string(x->arena, name), (long long)amount,
+              (long long)of);
+}
+
+/* Parts are cut one behind the other; rows left out between two of them are a part without a name.
+ */
+static int emit_parts(CEmit *x, Split *const *parts, int n, int *row_of) {
+    int64_t end = 0;
+    int rows = 0;
+    for (int i = 0; i < n; i++) {
+        const Split *p = parts[i];
+        int64_t of = p->by_rows ? 0 : p->den;
+        int64_t stop = p->by_rows ? p->hi_row : p->hi_num;
+        if (part_start(p) > end) {
+            emit_part(x, "", part_start(p) - end, of);
+            rows++;
+        }
+        row_of[i] = rows++;
+        emit_part(x, p->name, stop - part_start(p), of);
+        end = stop;
+    }
+    return rows;
+}
+
+static void emit_split(CEmit *x, Split **parts, int n, const char *section) {
+    int *row_of = NEW_ARRAY(x->arena, int, n);
+    uint32_t place = hash_bytes(HASH_START, section, strlen(section));
+    qsort(parts, (size_t)n, sizeof *parts, by_start);
+    emit_begin(&x->e, "static const struct rt_part parts[] =");
+    int rows = emit_parts(x, parts, n, row_of);
+    emit_end(&x->e, ";");
+    emit_line(&x->e, "struct rt_rows split[%d];", rows);
+    emit_line(&x->e, "NN_TRY(rt_split(&nn->rt, &all, %s, 0x%08xu, parts, %d, split));",
+              parts[0]->shuffled ? "false" : "true", place, rows);
+    for (int i = 0; i < n; i++)
+        emit_line(&x->e, "nn->rows[%d] = split[%d];", parts[i]->id, row_of[i]);
+}
+
+static void emit_section(CEmit *x, const DataSet *d, int section) {
+    const Section *s = &d->sections[section];
+    Text fields = {.arena = x->arena};
+    int n = 0;
+    for (int i = 0; i < s->nsources; i++)
+        if (s->sources[i]->used)
+            text_printf(&fields, "%s&nn->sources[%d]", n++ ? ", " : "", s->sources[i]->id);
+    if (!n)
+        return;
+    const char *name = arena_printf(x->arena, "%s.%s", d->name, s->name);
+    emit_begin(&x->e, "%s", "");
+    emit_line(&x->e, "const struct rt_source *const fields[] = {%s};", fields.at);
+    emit_line(&x->e, "struct rt_rows all;");
+    emit_line(&x->e, "NN_TRY(rt_section(&nn->rt, %s, fields, %d, &all));",
+              emit_string(x->arena, name), n);
+    VEC(Split *) parts = {0};
+    for (int i = 0; i < x->p->splits.n; i++) {
+        Split *p = x->p->splits.at[i];
+        if (p->set == d && p->section == section && p->whole)
+            emit_line(&x->e, "nn->rows[%d] = all;", p->id);
+        if (is_part_of(p, d, section))
+            vec_push(x->arena, &parts, p);
+    }
+    if (parts.n)
+        emit_split(x, parts.at, parts.n, name);
+    emit_end(&x->e, "");
+}
+
+static void emit_set(CEmit *x, const DataSet *d) {
+    emit_begin(&x->e, "static enum rt_status load_%s(struct nn *nn)", d->name);
+    for (int i = 0; i < d->nsections; i++)
+        for (int j = 0; j < d->sections[i].nsources; j++)
+            if (d->sections[i].sources[j]->used)
+                emit_source(x, d->sections[i].sources[j]);
+    for (int i = 0; i < d->nsections; i++)
+        emit_section(x, d, i);
+    emit_line(&x->e, "return RT_OK;");
+    emit_end(&x->e, "");
+    emit_gap(&x->e);
+    c_emit_block_function(x, arena_printf(x->arena, "prepare_%s", d->name), d->prologue);
+}
+
+void c_emit_data(CEmit *x) {
+    emit_fields(x);
+    for (int i = 0; i < x->p->sets.n; i++)
+        if (x->p->sets.at[i]->used)
+            emit_set(x, x->p->sets.at[i]);
+}

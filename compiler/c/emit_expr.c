@@ -1,0 +1,231 @@
+/* emit_expr.c: host expressions and formats as C. Numbers keep the language's rules: // and %
+ * floor. */
+#include "emit_c.h"
+#include <string.h>
+
+typedef struct Form {
+    Op op;
+    const char *integer,
+        *real; /* by the type of the first argument; NULL: none. %w: the place in quotes */
+} Form;
+
+static const Form forms[] = {
+    {OP_add, "(%0 + %1)", "(%0 + %1)"},
+    {OP_sub, "(%0 - %1)", "(%0 - %1)"},
+    {OP_mul, "(%0 * %1)", "(%0 * %1)"},
+    {OP_div, "((double)%0 / (double)%1)", "(%0 / %1)"},
+    {OP_floordiv, "nn_floordiv(nn, %0, %1, %w)", "floor(%0 / %1)"},
+    {OP_mod, "nn_mod(nn, %0, %1, %w)", "nn_modf(%0, %1)"},
+    {OP_neg, "(-%0)", "(-%0)"},
+    {OP_abs, "(%0 < 0 ? -%0 : %0)", "fabs(%0)"},
+    {OP_sign, "((%0 > 0) - (%0 < 0))", "((double)((%0 > 0) - (%0 < 0)))"},
+    {OP_minimum, "(%0 <= %1 ? %0 : %1)", "(%0 <= %1 || %0 != %0 ? %0 : %1)"},
+    {OP_maximum, "(%0 >= %1 ? %0 : %1)", "(%0 >= %1 || %0 != %0 ? %0 : %1)"},
+    {OP_pow, "nn_powi(%0, %1)", "pow(%0, %1)"},
+    {OP_eq, "(%0 == %1)", "(%0 == %1)"},
+    {OP_ne, "(%0 != %1)", "(%0 != %1)"},
+    {OP_lt, "(%0 < %1)", "(%0 < %1)"},
+    {OP_le, "(%0 <= %1)", "(%0 <= %1)"},
+    {OP_and, "(%0 && %1)", NULL},
+    {OP_or, "(%0 || %1)", NULL},
+    {OP_not, "(!%0)", NULL},
+    {OP_exp, NULL, "exp(%0)"},
+    {OP_log, NULL, "log(%0)"},
+    {OP_log1p, NULL, "log1p(%0)"},
+    {OP_expm1, NULL, "expm1(%0)"},
+    {OP_sqrt, NULL, "sqrt(%0)"},
+    {OP_rsqrt, NULL, "(1.0 / sqrt(%0))"},
+    {OP_sin, NULL, "sin(%0)"},
+    {OP_cos, NULL, "cos(%0)"},
+    {OP_tan, NULL, "tan(%0)"},
+    {OP_asin, NULL, "asin(%0)"},
+    {OP_acos, NULL, "acos(%0)"},
+    {OP_atan, NULL, "atan(%0)"},
+    {OP_sinh, NULL, "sinh(%0)"},
+    {OP_cosh, NULL, "cosh(%0)"},
+    {OP_tanh, NULL, "tanh(%0)"},
+    {OP_erf, NULL, "erf(%0)"},
+    {OP_sigmoid, NULL, "(1.0 / (1.0 + exp(-%0)))"},
+    {OP_atan2, NULL, "atan2(%0, %1)"},
+    {OP_floor, "%0", "floor(%0)"},
+    {OP_ceil, "%0", "ceil(%0)"},
+    {OP_round, "%0", "nearbyint(%0)"},
+    {OP_isfinite, "true", "(%0 - %0 == 0)"},
+};
+
+static const char *form_of(const HExpr *h) {
+    bool real = h->nargs && h->args[0]->type == HT_REAL;
+    for (int i = 0; i < COUNT_OF(forms); i++)
+        if (forms[i].op == h->op) {
+            const char *form = real ? forms[i].real : forms[i].integer;
+            if (form)
+                return form;
+        }
+    bug("emit: no host form of '%s' on %s", op_info[h->op].name, real ? "reals" : "integers");
+}
+
+static const char *fill_form(CEmit *x, const HExpr *h, const char *form) {
+    const char *args[3] = {0};
+    for (int i = 0; i < h->nargs; i++)
+        args[i] = c_expr(x, h->args[i]);
+    Text t = {.arena = x->arena};
+    for (; *form; form++) {
+        if (*form != '%')
+            text_addn(&t, form, 1);
+        else if (*++form == 'w')
+            text_add(&t, emit_string(x->arena, c_where(x, h->span)));
+        else
+            text_add(&t, args[*form - '0']);
+    }
+    return t.at;
+}
+
+static const char *cast_text(CEmit *x, const HExpr *h) {
+    const char *arg = c_expr(x, h->args[0]);
+    HType from = h->args[0]->type;
+    if (from == h->type)
+        return arg;
+    if (h->type == HT_REAL)
+        return arena_printf(x->arena, "(double)%s", arg);
+    if (h->type == HT_BOOL)
+        return arena_printf(x->arena, "(%s != 0)", arg);
+    return arena_printf(x->arena, from == HT_REAL ? "nn_int(%s)" : "(int64_t)%s", arg);
+}
+
+static const char *op_text(CEmit *x, const HExpr *h) {
+    if (h->op == OP_cast)
+        return cast_text(x, h);
+    if (h->op == OP_where)
+        return fill_form(x, h, "(%0 ? %1 : %2)");
+    if (h->args[0]->type == HT_STRING && (h->op == OP_eq || h->op == OP_ne))
+        return fill_form(x, h, h->op == OP_eq ? "(strcmp(%0, %1) == 0)" : "(strcmp(%0, %1) != 0)");
+    return fill_form(x, h, form_of(h));
+}
+
+static const char *integer_text(CEmit *x, int64_t i) {
+    if (i == INT64_MIN)
+        return "INT64_MIN";
+    const char *suffix = i > INT32_MAX || i < -INT32_MAX ? "LL" : "";
+    return arena_printf(x->arena, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, suffix);
+}
+
+static const char *const_text(CEmit *x, const HExpr *h) {
+    switch (h->type) {
+    case HT_INT:
+        return integer_text(x, h->i);
+    case HT_REAL:
+        return emit_double(x->arena, h->f);
+    case HT_BOOL:
+        return h->i ? "true" : "false";
+    case HT_STRING:
+        return emit_string(x->arena, h->s);
+    }
+    bug("emit: constant of type %d", (int)h->type);
+}
+
+/* The host reads a scalar that a region left behind. */
+static const char *node_text(CEmit *x, const HExpr *h) {
+    Node *n = h->node;
+    const char *at;
+    if (n->op == OP_constant)
+        at = emit_double(x->arena,
+                         n->attr.constant.data ? n->attr.constant.data[0] : n->attr.constant.value);
+    else
+        at = arena_printf(x->arena, "at_%s(nn)[0]", c_node_buffer(x, n)->name);
+    if (h->type == HT_BOOL)
+        return arena_printf(x->arena, "(%s != 0)", at);
+    return arena_printf(x->arena, h->type == HT_REAL ? "(double)%s" : "(int64_t)%s", at);
+}
+
+const char *c_expr(CEmit *x, const HExpr *h) {
+    switch (h->kind) {
+    case HX_CONST:
+        return const_text(x, h);
+    case HX_OPTION:
+        return arena_printf(x->arena, "nn->options.%s", emit_name(x->arena, h->option->name));
+    case HX_VAR:
+        return arena_printf(x->arena, "nn->vars.%s", emit_name(x->arena, h->var->name));
+    case HX_NODE:
+        return node_text(x, h);
+    case HX_ROWS:
+        return arena_printf(x->arena, "nn->rows[%d].count", h->split->id);
+    case HX_OP:
+        return op_text(x, h);
+    case HX_FORMAT: /* put into nn->text by the statement that uses it */
+        return "nn->text.text";
+    }
+    bug("emit: host expression of kind %d", (int)h->kind);
+}
+
+const char *c_condition(CEmit *x, const HExpr *h) {
+    const char *s = c_expr(x, h);
+    size_t n = strlen(s);
+    if (s[0] != '(')
+        return s;
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        depth += s[i] == '(' ? 1 : s[i] == ')' ? -1 : 0;
+        if (depth == 0 && i + 1 < n)
+            return s;
+    }
+    return arena_strndup(x->arena, s + 1, n - 2);
+}
+
+/* ---- text ---- */
+
+static const char *format_text(CEmit *x, const char *format) {
+    return format ? emit_string(x->arena, format) : "NULL";
+}
+
+static void put_value(CEmit *x, const HExpr *h, const char *format) {
+    const char *value = c_condition(x, h), *f = format_text(x, format);
+    switch (h->type) {
+    case HT_INT:
+        emit_line(&x->e, "rt_print_int(&nn->text, %s, %s);", value, f);
+        return;
+    case HT_REAL: {
+        bool single = h->kind == HX_NODE && h->node->dtype == DT_F32;
+        emit_line(&x->e, "rt_print_real(&nn->text, %s, %s, %s);", value, single ? "true" : "false",
+                  f);
+        return;
+    }
+    case HT_BOOL:
+        emit_line(&x->e, "rt_print_bool(&nn->text, %s, %s);", value, f);
+        return;
+    case HT_STRING:
+        emit_line(&x->e, "rt_print_text(&nn->text, %s, %s);", value, f);
+        return;
+    }
+}
+
+void c_emit_put(CEmit *x, const HExpr *h, const char *format) {
+    if (h->kind == HX_FORMAT)
+        c_emit_format(x, h->format, "");
+    else
+        put_value(x, h, format);
+}
+
+static void put_literal(CEmit *x, const char *text) {
+    if (*text)
+        emit_line(&x->e, "rt_puts(&nn->text, %s);", emit_string(x->arena, text));
+}
+
+void c_emit_format(CEmit *x, const Format *f, const char *after) {
+    const char *literal = "";
+    for (int i = 0; f && i < f->n; i++) {
+        const TextPart *part = &f->parts[i];
+        if (!part->value && !part->tensor) {
+            literal = arena_printf(x->arena, "%s%s", literal, part->text ? part->text : "");
+            continue;
+        }
+        put_literal(x, literal);
+        literal = "";
+        if (part->tensor)
+            emit_line(&x->e, "nn_put_tensor(nn, %d, %s);",
+                      c_value_of_buffer(x, c_node_buffer(x, part->tensor)),
+                      format_text(x, part->format));
+        else
+            c_emit_put(x, part->value, part->format);
+    }
+    put_literal(x, arena_printf(x->arena, "%s%s", literal, after));
+}

@@ -1,0 +1,259 @@
+/* emit_host.c: the statements of tasks as C. Every function made here returns a status; NN_TRY
+ * leaves it early. */
+#include "emit_c.h"
+#include <string.h>
+
+static void emit_stmt(CEmit *x, const HStmt *s);
+
+void c_emit_block(CEmit *x, const HBlock *b) {
+    for (int i = 0; b && i < b->stmts.n; i++)
+        emit_stmt(x, b->stmts.at[i]);
+}
+
+/* ---- regions and assignments ---- */
+
+static void emit_region_run(CEmit *x, const Region *r) {
+    for (int i = 0; i < x->p->scalars.n; i++) {
+        const Scalar *s = x->p->scalars.at[i];
+        if (s->region != r)
+            continue;
+        const char *value = s->dtype == DT_BOOL ? c_condition(x, s->value) : c_expr(x, s->value);
+        const char *type = s->dtype == DT_F64 && s->value->type == HT_REAL ? "" : c_type(s->dtype);
+        emit_line(&x->e, *type ? "nn->scalars.%s = (%s)%s;" : "nn->scalars.%s = %s%s;", s->name,
+                  type, s->dtype == DT_BOOL ? arena_printf(x->arena, "(%s)", value) : value);
+    }
+    emit_line(&x->e, "NN_TRY(nn_run(nn, REGION_%s));", r->name);
+}
+
+/* Text goes to nn->text first and from there to the memory of the variable. */
+static void emit_set_string(CEmit *x, const char *name, const HExpr *value) {
+    emit_line(&x->e, "rt_buf_clear(&nn->text);");
+    c_emit_put(x, value, NULL);
+    emit_line(&x->e, "rt_puts(&nn->text, \"\");");
+    emit_line(&x->e, "rt_buf_clear(&nn->strings.%s);", name);
+    emit_line(&x->e, "rt_puts(&nn->strings.%s, nn->text.text);", name);
+    emit_line(&x->e, "nn->vars.%s = nn->strings.%s.text;", name, name);
+}
+
+static void emit_set(CEmit *x, const HStmt *s) {
+    const char *name = emit_name(x->arena, s->var->name);
+    if (s->var->type == HT_STRING)
+        emit_set_string(x, name, s->value);
+    else
+        emit_line(&x->e, "nn->vars.%s = %s;", name, c_condition(x, s->value));
+}
+
+/* ---- loops ---- */
+
+static void emit_for(CEmit *x, const HStmt *s) {
+    const char *v = emit_name(x->arena, s->var->name);
+    int id = x->temporaries++;
+    if (s->reverse) {
+        emit_line(&x->e, "const int64_t first_%d = %s;", id, c_condition(x, s->value));
+        emit_begin(&x->e, "for (nn->vars.%s = %s - 1; nn->vars.%s >= first_%d; nn->vars.%s--)", v,
+                   c_expr(x, s->limit), v, id, v);
+    } else {
+        emit_line(&x->e, "const int64_t limit_%d = %s;", id, c_condition(x, s->limit));
+        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s < limit_%d; nn->vars.%s++)", v,
+                   c_condition(x, s->value), v, id, v);
+    }
+    c_emit_block(x, s->body);
+    emit_end(&x->e, "");
+}
+
+static void emit_batches_start(CEmit *x, const BatchLoop *b) {
+    uint32_t place = hash_bytes(HASH_START, b->split->name, strlen(b->split->name));
+    place = hash_bytes(place, &b->id, sizeof b->id);
+    emit_line(&x->e,
+              "NN_TRY(rt_batches_start(&nn->rt, &nn->loops[%d], &nn->rows[%d], %lld, %s, %s,",
+              b->id, b->split->id, (long long)b->size, b->shuffle ? "true" : "false",
+              b->keep_last ? "false" : "true");
+    emit_line(&x->e, "                        %s, 0x%08xu, nn->entries[%d]++));",
+              b->steps ? c_condition(x, b->steps) : "0", place, b->id);
+}
+
+/* A shared index home is filled once: zip gives each loop its own. */
+static void emit_batches(CEmit *x, const HStmt *s) {
+    for (int i = 0; i < s->nloops; i++)
+        emit_batches_start(x, s->loops[i]);
+    emit_begin(&x->e, "for (;;)");
+    int id = x->temporaries++;
+    emit_line(&x->e, "int64_t rows_%d;", id);
+    for (int i = 0; i < s->nloops; i++) {
+        const BatchLoop *b = s->loops[i];
+        emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], at_%s(nn), &rows_%d))", b->id,
+                  c_home_buffer(x, b->index)->name, id);
+        emit_line(&x->e, "    break;");
+        if (b->count)
+            emit_line(&x->e, "nn->counts.%s = rows_%d;", b->count->name, id);
+    }
+    c_emit_block(x, s->body);
+    emit_end(&x->e, "");
+}
+
+static void emit_while(CEmit *x, const HStmt *s) {
+    emit_begin(&x->e, "for (;;)");
+    c_emit_block(x, s->cond);
+    emit_line(&x->e, "if (!(%s))", c_condition(x, s->value));
+    emit_line(&x->e, "    break;");
+    c_emit_block(x, s->body);
+    emit_end(&x->e, "");
+}
+
+static void emit_if(CEmit *x, const HStmt *s) {
+    emit_begin(&x->e, "if (%s)", c_condition(x, s->value));
+    c_emit_block(x, s->body);
+    if (s->other && s->other->stmts.n) {
+        emit_turn(&x->e, "else");
+        c_emit_block(x, s->other);
+    }
+    emit_end(&x->e, "");
+}
+
+/* ---- effects ---- */
+
+static void emit_print(CEmit *x, const HStmt *s) {
+    emit_line(&x->e, "rt_buf_clear(&nn->text);");
+    c_emit_format(x, s->format, s->newline ? "\n" : "");
+    emit_line(&x->e, "NN_TRY(nn_print(nn));");
+}
+
+static int record_of(const CEmit *x, const char *name) {
+    for (int i = 0; i < x->records.n; i++)
+        if (strcmp(x->records.at[i], name) == 0)
+            return i;
+    bug("emit: nobody collected the record '%s'", name);
+}
+
+static void emit_record(CEmit *x, const HStmt *s) {
+    for (int i = 0; i < s->format->n; i++) {
+        const TextPart *part = &s->format->parts[i];
+        if (!part->value)
+            continue;
+        const char *cast = part->value->type == HT_REAL ? "" : "(double)";
+        emit_line(&x->e, "nn_record(nn, %d, %s%s);", record_of(x, part->text), cast,
+                  c_expr(x, part->value));
+    }
+}
+
+/* A path that is put together stands in nn->text. */
+static const char *emit_path(CEmit *x, const HExpr *path) {
+    if (path->kind != HX_FORMAT)
+        return c_expr(x, path);
+    emit_line(&x->e, "rt_buf_clear(&nn->text);");
+    c_emit_format(x, path->format, "");
+    return "nn->text.text";
+}
+
+static void emit_file(CEmit *x, const HStmt *s, const char *function) {
+    emit_begin(&x->e, "%s", "");
+    emit_begin(&x->e, "static const struct nn_key keys[] =");
+    for (int i = 0; i < s->nhomes; i++)
+        emit_line(&x->e, "{%d, %s},", c_value_of_buffer(x, c_home_buffer(x, s->homes[i])),
+                  emit_string(x->arena, s->homes[i]->path));
+    emit_end(&x->e, ";");
+    const char *path = emit_path(x, s->value);
+    emit_line(&x->e, "NN_TRY(%s(nn, %s, keys, %d));", function, path, s->nhomes);
+    emit_end(&x->e, "");
+}
+
+/* When it fails, a comparison shows both sides: "(found 0.95, wanted >= 0.97)". */
+static void emit_expect(CEmit *x, const HStmt *s) {
+    int id = x->temporaries++;
+    emit_line(&x->e, "const bool holds_%d = %s;", id, c_condition(x, s->value));
+    emit_line(&x->e, "rt_buf_clear(&nn->text);");
+    emit_line(&x->e, "rt_puts(&nn->text, holds_%d ? \"ok: \" : \"failed: \");", id);
+    c_emit_format(x, s->format, "");
+    if (s->relation) {
+        emit_begin(&x->e, "if (!holds_%d)", id);
+        emit_line(&x->e, "rt_puts(&nn->text, \" (found \");");
+        c_emit_put(x, s->left, NULL);
+        emit_line(&x->e, "rt_puts(&nn->text, \", wanted %s \");", s->relation);
+        c_emit_put(x, s->right, NULL);
+        emit_line(&x->e, "rt_puts(&nn->text, \")\");");
+        emit_end(&x->e, "");
+    }
+    emit_line(&x->e, "rt_puts(&nn->text, \"\\n\");");
+    emit_line(&x->e, "NN_TRY(nn_print(nn));");
+    emit_line(&x->e, "if (!holds_%d)", id);
+    emit_line(&x->e, "    nn->failed = RT_EXPECT;");
+}
+
+static void emit_stmt(CEmit *x, const HStmt *s) {
+    switch (s->kind) {
+    case HS_REGION:
+        emit_region_run(x, s->region);
+        return;
+    case HS_SET:
+        emit_set(x, s);
+        return;
+    case HS_FOR:
+        emit_for(x, s);
+        return;
+    case HS_BATCHES:
+        emit_batches(x, s);
+        return;
+    case HS_WHILE:
+        emit_while(x, s);
+        return;
+    case HS_IF:
+        emit_if(x, s);
+        return;
+    case HS_BREAK:
+        emit_line(&x->e, "break;");
+        return;
+    case HS_CONTINUE:
+        emit_line(&x->e, "continue;");
+        return;
+    case HS_PRINT:
+        emit_print(x, s);
+        return;
+    case HS_RECORD:
+        emit_record(x, s);
+        return;
+    case HS_SAVE:
+        emit_file(x, s, "nn_save");
+        return;
+    case HS_LOAD:
+        emit_file(x, s, "nn_load");
+        return;
+    case HS_EXPECT:
+        emit_expect(x, s);
+        return;
+    }
+    bug("emit: host statement of kind %d", (int)s->kind);
+}
+
+/* The names that are recorded anywhere, each once, in order. */
+static void collect_records(CEmit *x, const HBlock *b) {
+    for (int i = 0; b && i < b->stmts.n; i++) {
+        const HStmt *s = b->stmts.at[i];
+        for (int j = 0; s->kind == HS_RECORD && j < s->format->n; j++) {
+            const char *name = s->format->parts[j].text;
+            int k = 0;
+            while (k < x->records.n && strcmp(x->records.at[k], name) != 0)
+                k++;
+            if (k == x->records.n)
+                vec_push(x->arena, &x->records, name);
+        }
+        collect_records(x, s->cond);
+        collect_records(x, s->body);
+        collect_records(x, s->other);
+    }
+}
+
+void c_collect_records(CEmit *x) {
+    for (int i = 0; i < x->p->tasks.n; i++)
+        collect_records(x, x->p->tasks.at[i]->body);
+}
+
+void c_emit_block_function(CEmit *x, const char *name, const HBlock *b) {
+    x->temporaries = 0;
+    emit_begin(&x->e, "static enum rt_status %s(struct nn *nn)", name);
+    if (!b || !b->stmts.n)
+        emit_line(&x->e, "(void)nn;");
+    c_emit_block(x, b);
+    emit_line(&x->e, "return RT_OK;");
+    emit_end(&x->e, "");
+    emit_gap(&x->e);
+}

@@ -1,0 +1,132 @@
+/* emit_main.c: what the command line knows: parameters, options, tasks. */
+#include "emit_c.h"
+#include <string.h>
+
+bool c_is_weight(const Buffer *b) {
+    return b->home && (b->home->kind == HOME_PARAM || b->home->kind == HOME_STATE);
+}
+
+int c_count_weights(const CEmit *x) {
+    int n = 0;
+    for (int i = 0; i < x->l->buffers.n; i++)
+        n += c_is_weight(x->l->buffers.at[i]);
+    return n;
+}
+
+void c_emit_weights(CEmit *x) {
+    emit_begin(&x->e, "static const int nn_weights[NN_WEIGHTS + 1] =");
+    for (int i = 0; i < x->l->buffers.n; i++)
+        if (c_is_weight(x->l->buffers.at[i]))
+            emit_line(&x->e, "%d, /* %s */", i, x->l->buffers.at[i]->home->path);
+    emit_line(&x->e, "-1,");
+    emit_end(&x->e, ";");
+    emit_begin(&x->e, "static const char *const nn_record_names[NN_RECORDS + 1] =");
+    for (int i = 0; i < x->records.n; i++)
+        emit_line(&x->e, "%s,", emit_string(x->arena, x->records.at[i]));
+    emit_line(&x->e, "NULL,");
+    emit_end(&x->e, ";");
+}
+
+/* ---- options ---- */
+
+static const char *default_of(CEmit *x, const Option *o) {
+    switch (o->type) {
+    case HT_INT:
+        return arena_printf(x->arena, "%lldLL", (long long)o->i);
+    case HT_REAL:
+        return emit_double(x->arena, o->f);
+    case HT_BOOL:
+        return o->i ? "true" : "false";
+    case HT_STRING:
+        return emit_string(x->arena, o->s);
+    }
+    bug("emit: option of type %d", (int)o->type);
+}
+
+static void emit_options(CEmit *x) {
+    static const char *const kinds[] = {[HT_INT] = "RT_OPT_INT",
+                                        [HT_REAL] = "RT_OPT_REAL",
+                                        [HT_BOOL] = "RT_OPT_BOOL",
+                                        [HT_STRING] = "RT_OPT_STRING"};
+    emit_line(&x->e, "/* Defaults, and where the command line puts what it is given. */");
+    emit_begin(&x->e, "static void nn_options(struct nn *nn)");
+    if (!x->p->options.n)
+        emit_line(&x->e, "(void)nn;");
+    for (int i = 0; i < x->p->options.n; i++) {
+        const Option *o = x->p->options.at[i];
+        const char *name = emit_name(x->arena, o->name);
+        emit_line(&x->e, "nn->options.%s = %s;", name, default_of(x, o));
+        emit_line(&x->e, "nn->option_list[%d].name = %s;", i, emit_string(x->arena, o->name));
+        emit_line(&x->e, "nn->option_list[%d].kind = %s;", i, kinds[o->type]);
+        if (o->help)
+            emit_line(&x->e, "nn->option_list[%d].help = %s;", i, emit_string(x->arena, o->help));
+        emit_line(&x->e, "nn->option_list[%d].value = (void *)&nn->options.%s;", i, name);
+    }
+    emit_end(&x->e, "");
+    emit_gap(&x->e);
+}
+
+static void emit_strings(CEmit *x, const char *function, const char *form) {
+    emit_begin(&x->e, "static void %s(struct nn *nn)", function);
+    emit_line(&x->e, "(void)nn;");
+    for (int i = 0; i < x->p->vars.n; i++) {
+        const HostVar *v = x->p->vars.at[i];
+        if (v->type != HT_STRING)
+            continue;
+        const char *name = emit_name(x->arena, v->name);
+        if (strcmp(form, "init") == 0) {
+            emit_line(&x->e, "rt_buf_init(&nn->strings.%s, &nn->rt, (size_t)1 << 20);", name);
+            emit_line(&x->e, "nn->vars.%s = \"\";", name);
+        } else {
+            emit_line(&x->e, "rt_buf_free(&nn->strings.%s);", name);
+        }
+    }
+    emit_end(&x->e, "");
+    emit_gap(&x->e);
+}
+
+/* ---- tasks ---- */
+
+static void emit_task(CEmit *x, const Task *t) {
+    emit_begin(&x->e, "static enum rt_status data_%s(struct nn *nn)", t->name);
+    if (!t->sets.n)
+        emit_line(&x->e, "(void)nn;");
+    for (int i = 0; i < t->sets.n; i++) {
+        emit_line(&x->e, "NN_TRY(load_%s(nn));", t->sets.at[i]->name);
+        emit_line(&x->e, "NN_TRY(prepare_%s(nn));", t->sets.at[i]->name);
+    }
+    emit_line(&x->e, "return RT_OK;");
+    emit_end(&x->e, "");
+    emit_gap(&x->e);
+    c_emit_block_function(x, arena_printf(x->arena, "task_%s", t->name), t->body);
+}
+
+static void emit_task_tables(CEmit *x) {
+    emit_begin(&x->e, "static const struct nn_task nn_tasks[NN_TASKS + 1] =");
+    for (int i = 0; i < x->p->tasks.n; i++) {
+        const Task *t = x->p->tasks.at[i];
+        emit_line(&x->e, "{%s, data_%s, task_%s, %s},", emit_string(x->arena, t->name), t->name,
+                  t->name, t->needs_weights ? "true" : "false");
+    }
+    emit_line(&x->e, "{NULL, NULL, NULL, false},");
+    emit_end(&x->e, ";");
+    emit_begin(&x->e, "static const struct rt_task nn_task_names[NN_TASKS + 1] =");
+    for (int i = 0; i < x->p->tasks.n; i++) {
+        const Task *t = x->p->tasks.at[i];
+        emit_line(&x->e, "{%s, %s},", emit_string(x->arena, t->name),
+                  t->training ? "\"trains\"" : "NULL");
+    }
+    emit_line(&x->e, "{NULL, NULL},");
+    emit_end(&x->e, ";");
+    emit_gap(&x->e);
+}
+
+void c_emit_tasks(CEmit *x) {
+    c_emit_block_function(x, "nn_first", x->p->start);
+    for (int i = 0; i < x->p->tasks.n; i++)
+        emit_task(x, x->p->tasks.at[i]);
+    emit_task_tables(x);
+    emit_options(x);
+    emit_strings(x, "nn_init_strings", "init");
+    emit_strings(x, "nn_free_strings", "free");
+}

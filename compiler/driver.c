@@ -1,0 +1,173 @@
+/* driver.c: from a command to an exit code: front end, passes, output. */
+#include "driver.h"
+#include "emit.h"
+#include "front.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In order. Graph passes rewrite the graph, the others fill c->lowered. */
+static const Pass passes[] = {
+    {"simplify", simplify, "one node a value, no dead nodes"},
+    {"ranges", ranges, "limits of data fields that are used as indices"},
+    {"fuse", fuse, "groups: what becomes one kernel"},
+    {"layout", layout, "a layout for each buffer"},
+    {"schedule", schedule, "kernels in order"},
+    {"plan", plan, "offsets and barriers"},
+};
+enum { GRAPH_PASSES = 2, PASSES = COUNT_OF(passes) };
+
+static bool verifies(void) {
+#ifdef NNC_DEBUG
+    return true;
+#else
+    return getenv("NNC_VERIFY") != NULL;
+#endif
+}
+
+/* ---- dumps ---- */
+
+static void dump_accesses(Text *t, const char *how, const Access *at, int n) {
+    for (int i = 0; i < n; i++)
+        text_printf(t, "%s%s%s", i ? " " : how, at[i].buffer->name,
+                    at[i].element ? "~"
+                    : at[i].owner ? "*"
+                                  : "");
+}
+
+static void dump_lowered(const Lowered *l, Text *t) {
+    for (int i = 0; i < l->buffers.n; i++) {
+        const Buffer *b = l->buffers.at[i];
+        text_printf(t, "buffer %s: %s%s%s, %lld bytes at %lld%s%s\n", b->name, dtype_name(b->dtype),
+                    shape_text(t->arena, &b->shape),
+                    b->layout == LAYOUT_PANELS16 ? " in panels" : "", (long long)b->bytes,
+                    (long long)b->offset, b->home ? ", home " : "", b->home ? b->home->path : "");
+    }
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        text_printf(t, "kernel %d %s in %s: %d tiles%s,", k->id, k->name, k->region->name, k->tiles,
+                    k->check ? ", checks" : "");
+        dump_accesses(t, " reads ", k->reads.at, k->reads.n);
+        dump_accesses(t, " writes ", k->writes.at, k->writes.n);
+        text_add(t, l->barrier_after && l->barrier_after[i] ? "; barrier\n" : "\n");
+    }
+}
+
+static void dump_after(Compiler *c, const char *pass) {
+    if (!c->settings.dump || strcmp(c->settings.dump, pass) != 0)
+        return;
+    Text t = {.arena = c->arena};
+    if (c->lowered && c->lowered->buffers.n)
+        dump_lowered(c->lowered, &t);
+    else
+        graph_dump(c->program->graph, &t, c->diag);
+    fputs(t.n ? t.at : "", stdout);
+}
+
+/* ---- passes ---- */
+
+static bool stops_after(const Compiler *c, const char *pass) {
+    return c->settings.stop_after && strcmp(c->settings.stop_after, pass) == 0;
+}
+
+static bool is_pass(const char *name) {
+    for (int i = 0; i < PASSES; i++)
+        if (strcmp(passes[i].name, name) == 0)
+            return true;
+    return strcmp(name, "build") == 0;
+}
+
+static void check_plan(const Compiler *c) {
+    const char *wrong = c->settings.mutate ? NULL : plan_check(c->lowered);
+    if (wrong)
+        bug("plan: %s", wrong);
+}
+
+/* false: stopped on the way, by wish or by errors. */
+static bool run_passes(Compiler *c) {
+    dump_after(c, "build");
+    if (stops_after(c, "build"))
+        return false;
+    for (int i = 0; i < PASSES; i++) {
+        passes[i].run(c);
+        if (i < GRAPH_PASSES && verifies())
+            graph_verify(c->program->graph);
+        dump_after(c, passes[i].name);
+        if (diag_errors(c->diag) || stops_after(c, passes[i].name))
+            return false;
+    }
+    check_plan(c);
+    return true;
+}
+
+/* ---- commands ---- */
+
+/* models/digits.nn -> digits.c */
+static const char *default_output(Compiler *c, const char *ending) {
+    return arena_printf(c->arena, "%s%s", c->program->name, ending);
+}
+
+static int write_output(Compiler *c) {
+    const char *text = emit_c(c), *to = c->settings.output;
+    if (write_file(to, text, strlen(text)))
+        return EXIT_DONE;
+    fprintf(stderr, "nnc: cannot write '%s': %s\n", to, strerror(errno));
+    return EXIT_ENVIRONMENT;
+}
+
+static int finish(Compiler *c, const Arguments *args) {
+    if (c->settings.stop_after || args->command == COMMAND_CHECK)
+        return EXIT_DONE;
+    if (!c->settings.output)
+        c->settings.output = default_output(c, args->command == COMMAND_BUILD ? "" : ".c");
+    if (args->command == COMMAND_EMIT)
+        return write_output(c);
+    const char *text = emit_c(c);
+    if (args->command == COMMAND_BUILD)
+        return driver_build(c, text, c->settings.output);
+    return driver_run_cached(c, text, args);
+}
+
+static int compile_file(Compiler *c, const Arguments *args) {
+    bool unreadable = false;
+    c->program = front_end(c, &unreadable);
+    if (unreadable) {
+        fprintf(stderr, "nnc: cannot open '%s': %s\n", c->settings.input, strerror(errno));
+        return EXIT_ENVIRONMENT;
+    }
+    if (c->program && !diag_errors(c->diag))
+        run_passes(c);
+    bool wrong = !c->program || diag_errors(c->diag) > 0;
+    diag_flush(c->diag, stderr, isatty(STDERR_FILENO) == 1);
+    return wrong ? EXIT_WRONG : finish(c, args);
+}
+
+static bool settings_name_passes(const Settings *s) {
+    const char *unknown = s->dump && !is_pass(s->dump)               ? s->dump
+                          : s->stop_after && !is_pass(s->stop_after) ? s->stop_after
+                                                                     : NULL;
+    if (unknown)
+        fprintf(stderr, "nnc: no pass is called '%s' (nnc --help)\n", unknown);
+    return !unknown;
+}
+
+int driver(int argc, char **argv) {
+    Arena *a = arena_new();
+    Arguments args;
+    int status = EXIT_WRONG;
+    if (driver_arguments(a, argc, argv, &args)) {
+        Compiler c = {.arena = a,
+                      .names = interner_new(a),
+                      .diag = diag_new(a),
+                      .settings = args.settings,
+                      .lowered = NEW(a, Lowered)};
+        if (args.command == COMMAND_SHOW)
+            status = EXIT_DONE;
+        else if (settings_name_passes(&c.settings))
+            status = compile_file(&c, &args);
+    }
+    arena_free(a);
+    return status;
+}

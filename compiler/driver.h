@@ -1,0 +1,37 @@
+/* driver.h: the command line of nnc, and what its commands share. */
+#ifndef NNC_DRIVER_H
+#define NNC_DRIVER_H
+
+#include "pass.h"
+
+typedef enum Command {
+    COMMAND_EMIT,  /* nnc model.nn -o model.c */
+    COMMAND_CHECK, /* nnc check model.nn */
+    COMMAND_RUN,   /* nnc run model.nn [-- ARGS] */
+    COMMAND_BUILD, /* nnc build model.nn -o prog */
+    COMMAND_SHOW   /* --help, --version: all is printed already */
+} Command;
+
+typedef struct Arguments {
+    Command command;
+    Settings settings;
+    int nrest; /* after --: for the trainer */
+    char **rest;
+} Arguments;
+
+enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_ENVIRONMENT = 2 };
+
+/* false: a message was printed; exit code 1. */
+bool driver_arguments(Arena *a, int argc, char **argv, Arguments *out);
+
+/* Compiles C text to the program `to` through the system's compiler ($CC, else cc) and reports what
+ * fails. */
+int driver_build(Compiler *c, const char *text, const char *to);
+/* The same with the program in the cache, then becomes that program; returns only when that fails.
+ */
+int driver_run_cached(Compiler *c, const char *text, const Arguments *args);
+
+/* All of nnc; returns the exit code. */
+int driver(int argc, char **argv);
+
+#endif

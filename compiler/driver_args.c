@@ -1,0 +1,176 @@
+/* driver_args.c: reads nnc's command line. */
+#include "driver.h"
+#include "emit.h"
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "nnc: turns a .nn file (network, data, training) into a trainer in plain C\n"
+    "\n"
+    "  nnc run model.nn                     compile and train; data is looked for beside model.nn\n"
+    "  nnc run model.nn -- TASK --lr 0.01   the same with arguments for the trainer (-- --help)\n"
+    "  nnc check model.nn                   errors and warnings only\n"
+    "  nnc build model.nn -o model          the trainer as a program\n"
+    "  nnc model.nn --target c -o model.c   the trainer as one C file; cc -O2 model.c -lm "
+    "-pthread\n"
+    "\n"
+    "options\n"
+    "  -o FILE             where the output goes (default: model.c, model)\n"
+    "  --target c          what is made; c is the only target so far\n"
+    "  -D NAME=VALUE       another value for a `const` of the file\n"
+    "  --real f64          64-bit numbers (slow; to check gradients)\n"
+    "  --cpu native        the processor the trainer is for: native or baseline\n"
+    "  --dump PASS         print the program after a pass: build simplify ranges fuse layout\n"
+    "                      schedule plan\n"
+    "  --stop-after PASS   go no further\n"
+    "  --help, --version\n"
+    "\n"
+    "exit codes: 0 done, 1 the file or the command is wrong, 2 a file or a program is missing\n";
+
+typedef struct Reader {
+    Arena *arena;
+    int argc, i;
+    char **argv;
+    Arguments *out;
+} Reader;
+
+static bool wrong(const char *what, const char *about) {
+    fprintf(stderr, "nnc: %s '%s' (nnc --help)\n", what, about);
+    return false;
+}
+
+/* The value of option `name` at argv[i]: after '=', or the next word. */
+static const char *value_of(Reader *r, const char *name) {
+    const char *arg = r->argv[r->i];
+    size_t n = strlen(name);
+    if (arg[n] == '=')
+        return arg + n + 1;
+    if (r->i + 1 < r->argc)
+        return r->argv[++r->i];
+    wrong("no value for", name);
+    return NULL;
+}
+
+static bool is_option(const char *arg, const char *name) {
+    size_t n = strlen(name);
+    return strncmp(arg, name, n) == 0 && (arg[n] == 0 || (arg[n] == '=' && n > 2));
+}
+
+static bool read_text_option(Reader *r, bool *known) {
+    Settings *s = &r->out->settings;
+    const struct {
+        const char *name;
+        const char **to;
+    } options[] = {
+        {"-o", &s->output},       {"--output", &s->output}, {"--target", &s->target},
+        {"--cpu", &s->cpu},       {"--dump", &s->dump},     {"--stop-after", &s->stop_after},
+        {"--mutate", &s->mutate},
+    };
+    for (int i = 0; i < COUNT_OF(options); i++)
+        if (is_option(r->argv[r->i], options[i].name)) {
+            *known = true;
+            *options[i].to = value_of(r, options[i].name);
+            return *options[i].to != NULL;
+        }
+    *known = false;
+    return true;
+}
+
+static bool read_define(Reader *r) {
+    const char *arg = r->argv[r->i];
+    const char *define = arg[2] ? arg + 2 : value_of(r, "-D");
+    if (!define)
+        return false;
+    if (!strchr(define, '=') || define[0] == '=')
+        return wrong("-D takes NAME=VALUE, found", define);
+    Settings *s = &r->out->settings;
+    const char **more = NEW_ARRAY(r->arena, const char *, s->ndefines + 1);
+    for (int i = 0; i < s->ndefines; i++)
+        more[i] = s->defines[i];
+    more[s->ndefines++] = define;
+    s->defines = more;
+    return true;
+}
+
+static bool read_real(Reader *r) {
+    const char *type = value_of(r, "--real");
+    if (!type)
+        return false;
+    if (strcmp(type, "f32") != 0 && strcmp(type, "f64") != 0)
+        return wrong("--real takes f32 or f64, found", type);
+    r->out->settings.real64 = strcmp(type, "f64") == 0;
+    return true;
+}
+
+static bool read_option(Reader *r) {
+    const char *arg = r->argv[r->i];
+    if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+        fputs(help, stdout);
+        r->out->command = COMMAND_SHOW;
+        return true;
+    }
+    if (strcmp(arg, "--version") == 0) {
+        puts("nnc " NNC_VERSION);
+        r->out->command = COMMAND_SHOW;
+        return true;
+    }
+    if (strncmp(arg, "-D", 2) == 0)
+        return read_define(r);
+    if (is_option(arg, "--real"))
+        return read_real(r);
+    bool known;
+    bool ok = read_text_option(r, &known);
+    return known ? ok : wrong("unknown option", arg);
+}
+
+static bool read_word(Reader *r) {
+    static const struct {
+        const char *name;
+        Command command;
+    } commands[] = {{"check", COMMAND_CHECK}, {"run", COMMAND_RUN}, {"build", COMMAND_BUILD}};
+    const char *arg = r->argv[r->i];
+    for (int i = 0; r->i == 1 && i < COUNT_OF(commands); i++)
+        if (strcmp(arg, commands[i].name) == 0) {
+            r->out->command = commands[i].command;
+            return true;
+        }
+    if (r->out->settings.input)
+        return wrong("one file at a time; what is", arg);
+    r->out->settings.input = arg;
+    return true;
+}
+
+static bool check_arguments(const Arguments *a) {
+    const Settings *s = &a->settings;
+    if (!s->input) {
+        fputs("nnc: no file given (nnc --help)\n", stderr);
+        return false;
+    }
+    if (strcmp(s->target, "c") != 0)
+        return wrong("not supported yet: target", s->target);
+    if (s->cpu && strcmp(s->cpu, "native") != 0 && strcmp(s->cpu, "baseline") != 0)
+        return wrong("--cpu takes native or baseline, found", s->cpu);
+    if (a->nrest && a->command != COMMAND_RUN)
+        return wrong("arguments for a trainer belong to nnc run:", a->rest[0]);
+    if (s->output && (a->command == COMMAND_RUN || a->command == COMMAND_CHECK))
+        return wrong("this command writes no", s->output);
+    return true;
+}
+
+bool driver_arguments(Arena *a, int argc, char **argv, Arguments *out) {
+    *out = (Arguments){.settings = {.target = "c"}};
+    Reader r = {.arena = a, .argc = argc, .argv = argv, .out = out};
+    for (r.i = 1; r.i < argc; r.i++) {
+        const char *arg = argv[r.i];
+        if (strcmp(arg, "--") == 0) {
+            out->rest = argv + r.i + 1;
+            out->nrest = argc - r.i - 1;
+            break;
+        }
+        if (!(arg[0] == '-' && arg[1] ? read_option(&r) : read_word(&r)))
+            return false;
+        if (out->command == COMMAND_SHOW)
+            return true;
+    }
+    return check_arguments(out);
+}

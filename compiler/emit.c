@@ -1,0 +1,175 @@
+/* emit.c: lines, templates, literals. */
+#include "emit.h"
+#include "embed.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void indent(Emit *e) {
+    for (int i = 0; i < e->depth; i++)
+        text_add(&e->text, "    ");
+}
+
+static void add_formatted(Emit *e, const char *fmt, va_list ap) {
+    text_add(&e->text, arena_vprintf(e->text.arena, fmt, ap));
+}
+
+void emit_line(Emit *e, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    indent(e);
+    add_formatted(e, fmt, ap);
+    va_end(ap);
+    text_add(&e->text, "\n");
+}
+
+void emit_gap(Emit *e) {
+    text_add(&e->text, "\n");
+}
+
+void emit_begin(Emit *e, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    indent(e);
+    size_t before = e->text.n;
+    add_formatted(e, fmt, ap);
+    va_end(ap);
+    text_add(&e->text, e->text.n > before ? " {\n" : "{\n");
+    e->depth++;
+}
+
+void emit_turn(Emit *e, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    e->depth--;
+    indent(e);
+    text_add(&e->text, "} ");
+    add_formatted(e, fmt, ap);
+    va_end(ap);
+    text_add(&e->text, " {\n");
+    e->depth++;
+}
+
+void emit_end(Emit *e, const char *after) {
+    if (e->depth-- == 0)
+        bug("emit: a block too many was closed");
+    indent(e);
+    text_printf(&e->text, "}%s\n", after);
+}
+
+static size_t last_line_length(const Text *t) {
+    size_t i = t->n;
+    while (i && t->at[i - 1] != '\n')
+        i--;
+    return t->n - i;
+}
+
+void emit_words(Emit *e, const char *first, const char *words, const char *rest) {
+    indent(e);
+    text_add(&e->text, first);
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        if (last_line_length(&e->text) + n > 96) {
+            text_add(&e->text, "\n    ");
+            indent(e);
+        } else if (e->text.at[e->text.n - 1] != '{') {
+            text_add(&e->text, " ");
+        }
+        text_addn(&e->text, words, n);
+        words += n + (words[n] == ' ');
+    }
+    text_printf(&e->text, "%s\n", rest);
+}
+
+void emit_lines(Emit *e, const char *text) {
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (n) {
+            indent(e);
+            text_addn(&e->text, text, n);
+        }
+        text_add(&e->text, "\n");
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* ---- templates ---- */
+
+void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char *slot),
+                   void *arg) {
+    const Embedded *f = embedded(file);
+    if (!f)
+        bug("emit: no template '%s'", file);
+    for (const char *line = f->text; *line;) {
+        size_t n = strcspn(line, "\n");
+        const char *word = line + strspn(line, " ");
+        if (strncmp(word, "//@ ", 4) == 0) {
+            e->depth = (int)(word - line) / 4;
+            fill(arg, arena_strndup(e->text.arena, word + 4, n - (size_t)(word + 4 - line)));
+            e->depth = 0;
+        } else {
+            text_addn(&e->text, line, n);
+            text_add(&e->text, "\n");
+        }
+        line += n + (line[n] == '\n');
+    }
+}
+
+/* ---- literals and names ---- */
+
+const char *emit_string(Arena *a, const char *s) {
+    Text t = {.arena = a};
+    text_add(&t, "\"");
+    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            text_printf(&t, "\\%c", *p);
+        else if (*p == '\n')
+            text_add(&t, "\\n");
+        else if (*p == '\t')
+            text_add(&t, "\\t");
+        else if (*p < 32 || *p >= 127 || (*p == '?' && p[1] == '?'))
+            text_printf(&t, "\\%03o", *p);
+        else
+            text_addn(&t, (const char *)p, 1);
+    }
+    text_add(&t, "\"");
+    return t.at;
+}
+
+const char *emit_double(Arena *a, double x) {
+    if (isnan(x))
+        return "((double)NAN)";
+    if (isinf(x))
+        return x < 0 ? "(-HUGE_VAL)" : "HUGE_VAL";
+    for (int digits = 1; digits <= 17; digits++) {
+        const char *s = arena_printf(a, "%.*g", digits, x);
+        if (strtod(s, NULL) != x)
+            continue;
+        if (!strpbrk(s, ".e"))
+            s = arena_printf(a, "%s.0", s);
+        return signbit(x) ? arena_printf(a, "(%s)", s) : s;
+    }
+    bug("emit: %g has no text", x);
+}
+
+/* Keywords of C and C++, then macros of the headers that look like names a person would choose. */
+static const char taken[] =
+    " "
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double "
+    "dynamic_cast else enum errno explicit export extern false float for friend goto i386 "
+    "if inline int linux long mutable namespace new noexcept not not_eq nullptr operator "
+    "or or_eq private protected public register reinterpret_cast requires restrict return "
+    "short signed sizeof static static_assert static_cast stderr stdin stdout struct "
+    "switch template this thread_local throw true try typedef typeid typename typeof "
+    "union unix unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "BUFSIZ EOF FILENAME_MAX HUGE_VAL I INFINITY NAN NULL OVERFLOW RAND_MAX UNDERFLOW "
+    "DOMAIN SING ";
+
+const char *emit_name(Arena *a, const char *name) {
+    if (strstr(taken, arena_printf(a, " %s ", name)))
+        return arena_printf(a, "%s_", name);
+    return name;
+}

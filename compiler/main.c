@@ -1,0 +1,6 @@
+/* main.c: nnc. */
+#include "driver.h"
+
+int main(int argc, char **argv) {
+    return driver(argc, argv);
+}

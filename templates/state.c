@@ -1,0 +1,102 @@
+//@ sizes
+
+struct nn;
+
+/* A piece of memory that has a name outside: a buffer of the arena, or a scalar of struct nn. */
+struct nn_value {
+    struct rt_tensor tensor; /* key, type, layout, extents; data is set by nn_tensor */
+    const char *where;       /* "digits.nn:14" */
+    size_t offset;           /* in the arena; in struct nn where `host` */
+    bool host;
+    int counted; /* the axis whose extent is known at run time: per * count; -1: none */
+    int64_t per;
+    size_t count; /* offset of the count in struct nn */
+};
+
+/* A value and the name it has in a file. */
+struct nn_key {
+    int value;
+    const char *key;
+};
+
+/* Rows of a source that the index buffer `index` names. */
+struct nn_batch {
+    const char *key;
+    int source, index;
+};
+
+/* What kernel `kernel` writes. */
+struct nn_written {
+    int kernel, value;
+};
+
+/* A place of the program that may set the fault word. */
+struct nn_place {
+    int node;
+    char kind;        /* 'l' loss, 'i' index, 'd' division */
+    const char *name; /* the loss, or what is indexed */
+    const char *where;
+    int64_t size; /* 'i': indices must be 0 … size-1 */
+};
+
+/* A sub-command: what it reads first, what it does. */
+struct nn_task {
+    const char *name;
+    enum rt_status (*data)(struct nn *nn);
+    enum rt_status (*run)(struct nn *nn);
+    bool needs_weights; /* uses trained parameters and does not train or load them */
+};
+
+/* Tensor work between two decisions of the host. */
+struct nn_region {
+    const char *name;
+    void (*run)(void *nn, int t); /* once on each thread; `parallel`: on more than one */
+    bool parallel;
+    const int *before; /* values that it reads from outside, values that it leaves behind */
+    int n_before;
+    const int *after;
+    int n_after;
+    const struct nn_batch *batches;
+    int n_batches;
+    bool trains; /* writes parameters: --trace looks at it */
+};
+
+struct nn {
+    struct rt rt; /* first */
+    struct rt_team team;
+    void *team_memory;
+    int n; /* threads that run a region */
+    unsigned char *arena;
+    struct rt_buf text; /* what is being printed */
+    struct rt_cli cli;
+    struct rt_option option_list[NN_OPTIONS + 1];
+    int64_t step;                 /* executions of the region that runs, from 1 */
+    int64_t runs[NN_REGIONS + 1]; /* of each region */
+    bool stop[NN_CHECKS + 1];     /* by check of the region: a fault was seen, no updates */
+    bool replay;                  /* one thread runs a region again to look at every tensor */
+    int bad_nan, bad_inf;         /* values found so, -1: none yet */
+    enum rt_status failed;        /* arithmetic of the host, an `expect` */
+    bool progress;                /* standard error is a terminal that shows a progress line */
+    double shown;                 /* when it was written last */
+    double record[NN_RECORDS + 1];
+    struct rt_source sources[NN_SOURCES + 1];
+    struct rt_rows rows[NN_SPLITS + 1];
+    struct rt_batches loops[NN_LOOPS + 1];
+    uint32_t entries[NN_LOOPS + 1]; /* how often each was entered */
+    struct rt_tensor chosen[NN_VALUES + NN_BATCHES + 1];
+    //@ members
+};
+
+RT_FN void nn_look(struct nn *nn, int kernel);
+
+/* All threads meet here; a replay has only one. */
+RT_INLINE void nn_wait(struct nn *nn, int t) {
+    if (!nn->replay)
+        rt_barrier(&nn->team, t);
+}
+
+/* After a kernel: a replay looks at what it wrote. */
+RT_INLINE void nn_done(struct nn *nn, int kernel) {
+    if (nn->replay)
+        nn_look(nn, kernel);
+}

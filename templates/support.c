@@ -1,0 +1,304 @@
+#define NN_TRY(call)                                                                               \
+    do {                                                                                           \
+        enum rt_status status_ = (call);                                                           \
+        if (status_)                                                                               \
+            return status_;                                                                        \
+    } while (0)
+
+/* Value i with its memory and its extents of this moment. */
+RT_FN struct rt_tensor nn_tensor(struct nn *nn, int i) {
+    const struct nn_value *v = &nn_values[i];
+    struct rt_tensor t = v->tensor;
+    t.data = (v->host ? (unsigned char *)nn : nn->arena) + v->offset;
+    if (v->counted >= 0) {
+        int64_t count;
+        memcpy(&count, (const unsigned char *)nn + v->count, sizeof count);
+        t.dims[v->counted] = v->per * count;
+    }
+    return t;
+}
+
+RT_FN int64_t nn_elements(const struct rt_tensor *t) {
+    int64_t n = 1;
+    for (int i = 0; i < t->rank; i++)
+        n *= t->dims[i];
+    return n;
+}
+
+/* ---- what is not finite ---- */
+
+RT_FN double nn_element(const struct rt_tensor *t, int64_t i) {
+    if (t->layout == RT_PANELS16) {
+        int64_t row = i / t->dims[1], column = i % t->dims[1];
+        i = (column / 16 * t->dims[0] + row) * 16 + column % 16;
+    }
+    return t->type == RT_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i];
+}
+
+/* Where along the counted axis element k (of the extents of the plan) lies within the count. */
+RT_FN bool nn_counts(const struct nn_value *v, const struct rt_tensor *now, int64_t k) {
+    if (v->counted < 0)
+        return true;
+    int64_t inner = 1;
+    for (int i = v->counted + 1; i < v->tensor.rank; i++)
+        inner *= v->tensor.dims[i];
+    return k / inner % v->tensor.dims[v->counted] < now->dims[v->counted];
+}
+
+RT_FN void nn_look_value(struct nn *nn, int i) {
+    struct rt_tensor now = nn_tensor(nn, i), t = nn_values[i].tensor;
+    t.data = now.data;
+    if (t.type != RT_F32 && t.type != RT_F64)
+        return;
+    int64_t n = nn_elements(&t);
+    for (int64_t k = 0; k < n; k++) {
+        double x = nn_element(&t, k);
+        bool bad = x - x != 0 && nn_counts(&nn_values[i], &now, k);
+        if (bad && isnan(x)) {
+            nn->bad_nan = i;
+            return;
+        }
+        if (bad && nn->bad_inf < 0)
+            nn->bad_inf = i;
+    }
+}
+
+RT_FN void nn_look(struct nn *nn, int kernel) {
+    for (int i = 0; i < NN_WRITTEN && nn->bad_nan < 0; i++)
+        if (nn_writes[i].kernel == kernel)
+            nn_look_value(nn, nn_writes[i].value);
+}
+
+/* Runs the region once more from the same state (a fault has kept it) and finds the first tensor
+ * that is NaN, or else the first that is infinite. */
+RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
+    int threads = nn->n;
+    nn->n = 1;
+    nn->replay = true;
+    nn->rt.fault.node = -1;
+    nn->bad_nan = nn->bad_inf = -1;
+    for (int i = 0; i < r->n_before && nn->bad_nan < 0; i++)
+        nn_look_value(nn, r->before[i]);
+    if (nn->bad_nan < 0)
+        r->run(nn, 0);
+    nn->replay = false;
+    nn->n = threads;
+    return nn->bad_nan >= 0 ? nn->bad_nan : nn->bad_inf;
+}
+
+RT_FN enum rt_status nn_diverged(struct nn *nn, const struct nn_region *r,
+                                 const struct nn_place *p) {
+    double x = nn->rt.fault.value;
+    const char *what = isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
+    int bad = nn_first_bad(nn, r);
+    if (bad < 0)
+        return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld (%s)", p->name, what,
+                       (long long)nn->step, p->where);
+    return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld; first bad tensor: %s (%s)",
+                   p->name, what, (long long)nn->step, nn_values[bad].tensor.key,
+                   nn_values[bad].where);
+}
+
+RT_FN enum rt_status nn_faulted(struct nn *nn, const struct nn_region *r) {
+    const struct nn_place *p = nn_places;
+    while (p->kind && p->node != nn->rt.fault.node)
+        p++;
+    if (p->kind == 'l')
+        return nn_diverged(nn, r, p);
+    if (p->kind == 'd')
+        return rt_fail(&nn->rt, RT_USAGE, "%s: integer division by zero at step %lld", p->where,
+                       (long long)nn->step);
+    return rt_fail(&nn->rt, RT_USAGE, "%s: index %.0f is out of range: %s has %lld (step %lld)",
+                   p->where, nn->rt.fault.value, p->name, (long long)p->size, (long long)nn->step);
+}
+
+/* ---- traces ---- */
+
+RT_FN bool nn_traced(const struct nn *nn) {
+    for (int i = 0; nn->cli.trace_dir && i < nn->cli.n_trace_steps; i++)
+        if (nn->cli.trace_steps[i] == nn->step)
+            return true;
+    return false;
+}
+
+/* Copies the rows of a batch to where chosen[at] can name them. */
+RT_FN enum rt_status nn_trace_batch(struct nn *nn, const struct nn_batch *b, int at) {
+    struct rt_tensor index = nn_tensor(nn, b->index);
+    const struct rt_source *s = &nn->sources[b->source];
+    size_t size = (size_t)s->row_elements * rt_type_size(s->type);
+    unsigned char *rows = (unsigned char *)nn->rt.alloc(&nn->rt, (size_t)index.dims[0] * size + 1);
+    struct rt_tensor *t = &nn->chosen[at];
+    if (!rows)
+        return rt_fail(&nn->rt, RT_ENV, "no memory for a trace");
+    for (int64_t i = 0; i < index.dims[0]; i++) {
+        int64_t row = ((const int32_t *)index.data)[i];
+        if (row >= 0 && row < s->rows)
+            memcpy(rows + (size_t)i * size, (const unsigned char *)s->data + (size_t)row * size,
+                   size);
+    }
+    t->key = b->key;
+    t->type = s->type;
+    t->layout = RT_ROW_MAJOR;
+    t->rank = 1 + s->field->rank;
+    t->dims[0] = index.dims[0];
+    for (int i = 0; i < s->field->rank && i + 1 < RT_MAX_RANK; i++)
+        t->dims[i + 1] = s->field->dims[i];
+    t->data = rows;
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_trace(struct nn *nn, const struct nn_region *r, bool before) {
+    int n = before ? r->n_before : r->n_after, batches = before ? r->n_batches : 0, made = 0;
+    const int *list = before ? r->before : r->after;
+    enum rt_status status = RT_OK;
+    for (int i = 0; i < n; i++)
+        nn->chosen[i] = nn_tensor(nn, list[i]);
+    for (; made < batches && !status; made++)
+        status = nn_trace_batch(nn, &r->batches[made], n + made);
+    rt_buf_clear(&nn->text);
+    rt_putf(&nn->text, "%s/%s-%lld-%s.safetensors", nn->cli.trace_dir, r->name, (long long)nn->step,
+            before ? "before" : "after");
+    if (!status)
+        status = rt_save(&nn->rt, nn->text.text, nn->chosen, n + made, NULL);
+    for (int i = 0; i < made; i++)
+        nn->rt.release(&nn->rt, nn->chosen[n + i].data);
+    rt_buf_clear(&nn->text);
+    return status;
+}
+
+/* ---- regions ---- */
+
+RT_FN enum rt_status nn_run(struct nn *nn, int region) {
+    const struct nn_region *r = &nn_regions[region];
+    if (nn->failed == RT_USAGE)
+        return nn->failed;
+    nn->step = ++nn->runs[region];
+    bool traced = r->trains && nn_traced(nn);
+    if (traced)
+        NN_TRY(nn_trace(nn, r, true));
+    if (r->parallel && nn->n > 1)
+        rt_team_run(&nn->team, r->run, nn);
+    else
+        r->run(nn, 0);
+    if (rt_faulted(&nn->rt))
+        return nn_faulted(nn, r);
+    return traced ? nn_trace(nn, r, false) : RT_OK;
+}
+
+/* ---- arithmetic of the host, with the language's rules ---- */
+
+RT_FN int64_t nn_zero(struct nn *nn, const char *where) {
+    if (!nn->failed)
+        rt_fail(&nn->rt, RT_USAGE, "%s: integer division by zero", where);
+    nn->failed = RT_USAGE;
+    return 0;
+}
+
+RT_FN int64_t nn_floordiv(struct nn *nn, int64_t a, int64_t b, const char *where) {
+    if (b == 0)
+        return nn_zero(nn, where);
+    if (b == -1)
+        return (int64_t)(0 - (uint64_t)a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+RT_FN int64_t nn_mod(struct nn *nn, int64_t a, int64_t b, const char *where) {
+    if (b == 0)
+        return nn_zero(nn, where);
+    int64_t r = b == -1 ? 0 : a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+RT_FN double nn_modf(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+RT_FN int64_t nn_int(double x) {
+    return x >= -9.2e18 && x <= 9.2e18 ? (int64_t)x : 0;
+}
+
+RT_FN int64_t nn_powi(int64_t a, int64_t b) {
+    uint64_t r = 1, x = (uint64_t)a;
+    for (; b > 0; b /= 2, x *= x)
+        r *= b % 2 ? x : 1;
+    return (int64_t)r;
+}
+
+/* ---- printing ---- */
+
+RT_FN void nn_clear_progress(struct nn *nn) {
+    if (nn->shown > 0)
+        nn->rt.write(&nn->rt, 2, "\r\033[K", 4);
+    nn->shown = 0;
+}
+
+RT_FN enum rt_status nn_print(struct nn *nn) {
+    nn_clear_progress(nn);
+    return rt_flush(&nn->text, 1);
+}
+
+RT_FN void nn_put_tensor(struct nn *nn, int value, const char *format) {
+    struct rt_tensor t = nn_tensor(nn, value);
+    void *rows = t.data;
+    if (t.layout != RT_ROW_MAJOR) {
+        rows = nn->rt.alloc(&nn->rt, (size_t)nn_elements(&t) * rt_type_size(t.type) + 1);
+        if (!rows) {
+            nn->text.failed = true;
+            return;
+        }
+        rt_tensor_export(&t, rows);
+    }
+    rt_print_tensor(&nn->text, rows, t.type, t.rank, t.dims, format);
+    if (rows != t.data)
+        nn->rt.release(&nn->rt, rows);
+}
+
+/* Keeps the value; where standard error is a terminal, shows all of them ten times a second. */
+RT_FN void nn_record(struct nn *nn, int which, double x) {
+    nn->record[which] = x;
+    if (!nn->progress || which != NN_RECORDS - 1)
+        return;
+    double now = rt_now();
+    if (now - nn->shown < 0.1)
+        return;
+    rt_buf_clear(&nn->text);
+    rt_putf(&nn->text, "\rstep %lld", (long long)nn->step);
+    for (int i = 0; i < NN_RECORDS; i++) {
+        rt_putf(&nn->text, "  %s ", nn_record_names[i]);
+        rt_print_real(&nn->text, nn->record[i], true, ".5g");
+    }
+    rt_puts(&nn->text, "\033[K");
+    rt_flush(&nn->text, 2);
+    nn->shown = now;
+}
+
+/* ---- files ---- */
+
+RT_FN enum rt_status nn_save(struct nn *nn, const char *path, const struct nn_key *keys, int n) {
+    for (int i = 0; i < n; i++) {
+        nn->chosen[i] = nn_tensor(nn, keys[i].value);
+        nn->chosen[i].key = keys[i].key;
+    }
+    return rt_save(&nn->rt, path, nn->chosen, n, NULL);
+}
+
+RT_FN enum rt_status nn_load(struct nn *nn, const char *path, const struct nn_key *keys, int n) {
+    for (int i = 0; i < n; i++) {
+        nn->chosen[i] = nn_tensor(nn, keys[i].value);
+        nn->chosen[i].key = keys[i].key;
+    }
+    return rt_load(&nn->rt, path, nn->chosen, n, NULL);
+}
+
+/* --load [MODEL=]FILE */
+RT_FN enum rt_status nn_load_weights(struct nn *nn, const struct rt_pair *from) {
+    rt_buf_clear(&nn->text);
+    if (from->name) {
+        rt_put(&nn->text, from->name, from->name_size);
+        rt_puts(&nn->text, ".");
+    }
+    for (int i = 0; i < NN_WEIGHTS; i++)
+        nn->chosen[i] = nn_tensor(nn, nn_weights[i]);
+    return rt_load(&nn->rt, from->path, nn->chosen, NN_WEIGHTS, from->name ? nn->text.text : NULL);
+}

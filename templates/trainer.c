@@ -1,0 +1,78 @@
+/* ---- a whole run ---- */
+
+RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
+    struct rt_cli *cli = &nn->cli;
+    nn_options(nn);
+    for (int i = 0; i < NN_WEIGHTS; i++)
+        nn->chosen[i] = nn_tensor(nn, nn_weights[i]);
+    cli->program = NN_PROGRAM;
+    cli->version = NN_VERSION;
+    cli->tasks = nn_task_names;
+    cli->n_tasks = NN_TASKS;
+    cli->options = nn->option_list;
+    cli->n_options = NN_OPTIONS;
+    cli->tensors = nn->chosen;
+    cli->n_tensors = NN_WEIGHTS;
+    cli->fields = nn_fields;
+    cli->n_fields = NN_SOURCES;
+    return rt_cli_parse(&nn->rt, cli, argc, argv);
+}
+
+/* The arena and the threads. */
+RT_FN enum rt_status nn_start(struct nn *nn) {
+    struct rt *rt = &nn->rt;
+    nn->n = NN_PARALLEL ? rt->threads : 1;
+    nn->arena = (unsigned char *)rt->alloc(rt, NN_ARENA);
+    nn->team_memory = rt->alloc(rt, rt_team_bytes(nn->n) + 1);
+    if (!nn->arena || !nn->team_memory)
+        return rt_fail(rt, RT_ENV, "no memory: %.1f MB are needed", NN_ARENA / 1e6);
+    memset(nn->arena, 0, NN_ARENA);
+    return rt_team_start(rt, &nn->team, nn->n, nn->team_memory);
+}
+
+RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
+    struct rt *rt = &nn->rt;
+    if (task->needs_weights && !nn->cli.n_load && !rt->untrained)
+        return rt_fail(rt, RT_USAGE, "%s needs weights: --load FILE (or --untrained)", task->name);
+    if (nn->cli.trace_dir && mkdir(nn->cli.trace_dir, 0777) != 0 && errno != EEXIST)
+        return rt_fail(rt, RT_ENV, "cannot make '%s': %s", nn->cli.trace_dir, strerror(errno));
+    NN_TRY(nn_first(nn));
+    NN_TRY(task->data(nn));
+    rt_files_drop(rt);
+    for (int i = 0; i < nn->cli.n_load; i++)
+        NN_TRY(nn_load_weights(nn, &nn->cli.load[i]));
+    enum rt_status status = task->run(nn);
+    nn_clear_progress(nn);
+    return status ? status : nn->failed;
+}
+
+RT_FN void nn_stop(struct nn *nn) {
+    if (nn->team_memory)
+        rt_team_stop(&nn->team);
+    rt_files_drop(&nn->rt);
+    for (int i = 0; i < NN_SOURCES; i++)
+        if (nn->sources[i].data && !nn_source_is_home[i])
+            rt_source_free(&nn->rt, &nn->sources[i]);
+    rt_buf_free(&nn->text);
+    nn_free_strings(nn);
+    nn->rt.release(&nn->rt, nn->team_memory);
+    nn->rt.release(&nn->rt, nn->arena);
+}
+
+/* Everything: a status, and where it is not RT_OK a message in nn->rt (RT_EXPECT: it was printed).
+ */
+RT_FN enum rt_status nn_trainer(struct nn *nn, int argc, char **argv) {
+    rt_init(&nn->rt);
+    rt_flush_denormals();
+    rt_buf_init(&nn->text, &nn->rt, (size_t)1 << 30);
+    nn_init_strings(nn);
+    enum rt_status status = nn_command_line(nn, argc, argv);
+    if (status || nn->cli.stop)
+        return status;
+    nn->progress = nn->progress && !nn->rt.quiet;
+    status = nn_start(nn);
+    if (!status)
+        status = nn_run_task(nn, &nn_tasks[nn->cli.task]);
+    nn_stop(nn);
+    return status;
+}
