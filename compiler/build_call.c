@@ -127,10 +127,6 @@ static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char 
     return false;
 }
 
-static bool dim_is_name(const Ast *d, const Env *env)
-{
-    return d->kind == AST_NAME && !env_get((Env *)env, d->name);
-}
 
 /* A tensor's shape against a signature's dimensions; names first, so that expressions may use them. */
 static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s, const char *what, Span at)

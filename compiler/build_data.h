@@ -1,0 +1,42 @@
+/* build_data.h: what the files that build data declarations share. */
+#ifndef NNC_BUILD_DATA_H
+#define NNC_BUILD_DATA_H
+
+#include "build.h"
+
+/* One field of one section, seen through the batches of one loop. */
+typedef struct FieldUse {
+    DataSet *set;
+    int section, field;
+    Home *index;
+    Dim batch;
+    Node *made; /* its value in the region it was made in */
+    Region *region;
+} FieldUse;
+
+/* What build knows of a data set beyond Program's view. */
+typedef struct DataInfo {
+    DataSet *set;
+    Ast *decl;
+    Env *env;
+    VEC(Split *) splits;
+    VEC(DataSource *) sources;
+    VEC(const Ast *) calls; /* the call that each source was made from */
+    Home **mean, **scale;   /* by field: standardize; NULL: not */
+} DataInfo;
+
+DataInfo *data_info(Build *b, const DataSet *set);
+
+/* build_source.c */
+bool data_has_source(Ast *e);
+/* The source made from `call` for this field, NULL: none yet. */
+DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f);
+Shape field_row(Build *b, const FieldUse *f);  /* declared shape of a row */
+DType field_type(Build *b, const FieldUse *f); /* declared element type */
+
+/* build_field.c */
+Ast *field_expr(const DataInfo *info, int section, const char *field);
+Node *field_raw(Build *b, DataInfo *info, FieldUse *f); /* before it is standardized; NULL after an error */
+void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at);
+
+#endif

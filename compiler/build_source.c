@@ -1,0 +1,317 @@
+/* build_source.c: source calls of data fields: csv(…), idx(…), npy(…), raw(…). */
+#include "build_data.h"
+
+static const struct {
+    const char *name;
+    SourceKind kind;
+    bool supported;
+} source_kinds[] = {
+    {"csv", SRC_CSV, true},          {"idx", SRC_IDX, true},      {"npy", SRC_NPY, true},       {"raw", SRC_RAW, true},
+    {"npz", SRC_NPY, false},         {"text", SRC_RAW, false},    {"lines", SRC_RAW, false},    {"chars", SRC_RAW, false},
+    {"bpe", SRC_RAW, false},         {"tokens", SRC_RAW, false},  {"images", SRC_RAW, false},   {"safetensors", SRC_RAW, false},
+    {"windows", SRC_RAW, false},
+};
+
+static int source_index(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(source_kinds); i++)
+        if (strcmp(source_kinds[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool data_is_source(const Ast *call)
+{
+    return call->kind == AST_CALL && call->call.callee->kind == AST_NAME && source_index(call->call.callee->name) >= 0;
+}
+
+bool data_has_source(Ast *e)
+{
+    if (!e)
+        return false;
+    if (data_is_source(e))
+        return true;
+    Ast **kids;
+    int nk = ast_kids(e, &kids);
+    for (int i = 0; i < nk; i++)
+        if (data_has_source(kids[i]))
+            return true;
+    AstList *lists;
+    int nl = ast_lists(e, &lists);
+    for (int i = 0; i < nl; i++)
+        for (int k = 0; k < lists[i].n; k++)
+            if (data_has_source(lists[i].at[k]))
+                return true;
+    return false;
+}
+
+static void add_column(Build *b, DataSource *s, int64_t index, const char *name)
+{
+    int n = s->ncolumns++;
+    int64_t *columns = NEW_ARRAY(b->arena, int64_t, n + 1);
+    const char **names = NEW_ARRAY(b->arena, const char *, n + 1);
+    if (n) {
+        memcpy(columns, s->columns, sizeof *columns * (size_t)n);
+        memcpy(names, s->column_names, sizeof *names * (size_t)n);
+    }
+    columns[n] = index;
+    names[n] = name;
+    s->columns = columns;
+    s->column_names = names;
+}
+
+static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bool inclusive, Span at)
+{
+    int64_t from = 0, to = 0;
+    if (lo && !value_to_int(b, build_expr(b, env, lo), "the first column", lo->span, &from))
+        return false;
+    if (!hi || !value_to_int(b, build_expr(b, env, hi), "the last column", hi->span, &to)) {
+        if (!hi)
+            build_error(b, at, "a range of columns needs both ends, as columns=0:64");
+        return false;
+    }
+    to += inclusive;
+    if (from < 0 || to <= from || to - from > 1 << 20) {
+        build_error(b, at, "columns %lld up to %lld: expected 0 <= first < last", (long long)from, (long long)to);
+        return false;
+    }
+    for (int64_t i = from; i < to; i++)
+        add_column(b, s, i, NULL);
+    return true;
+}
+
+/* columns = 3, 0:64, 0..64, "name", or a list of these; *single: one column without brackets */
+static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single)
+{
+    *single = false;
+    if (e->kind == AST_SLICE)
+        return column_range(b, s, env, e->slice.lo, e->slice.hi, false, e->span);
+    if (e->kind == AST_RANGE)
+        return column_range(b, s, env, e->range.lo, e->range.hi, e->range.inclusive, e->span);
+    if (e->kind == AST_LIST || e->kind == AST_TUPLE) {
+        bool one;
+        for (int i = 0; i < e->list.items.n; i++)
+            if (!csv_columns(b, s, env, e->list.items.at[i], &one))
+                return false;
+        return true;
+    }
+    Value v = build_expr(b, env, e);
+    if (v.kind == V_LIST) {
+        for (int i = 0; i < v.list->n; i++)
+            add_column(b, s, v.list->at[i].kind == V_NUMBER ? v.list->at[i].num.i : -1, v.list->at[i].kind == V_STRING ? v.list->at[i].string : NULL);
+        return true;
+    }
+    *single = true;
+    if (v.kind == V_STRING) {
+        add_column(b, s, -1, v.string);
+        return true;
+    }
+    int64_t i;
+    if (v.kind == V_POISON || !value_to_int(b, v, "a column", e->span, &i))
+        return false;
+    add_column(b, s, i, NULL);
+    return true;
+}
+
+static bool csv_classes(Build *b, DataSource *s, Value v, Span at)
+{
+    if (v.kind != V_LIST || !v.list->n) {
+        build_error(b, at, "classes is a list of names, found %s", value_text(b, v));
+        return false;
+    }
+    s->nclasses = v.list->n;
+    s->classes = NEW_ARRAY(b->arena, const char *, v.list->n);
+    for (int i = 0; i < v.list->n; i++) {
+        if (v.list->at[i].kind != V_STRING) {
+            build_error(b, at, "classes is a list of names, found %s in it", value_text(b, v.list->at[i]));
+            return false;
+        }
+        s->classes[i] = v.list->at[i].string;
+    }
+    return true;
+}
+
+static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span at)
+{
+    if (strcmp(name, "header") == 0) {
+        bool header;
+        if (!value_to_bool(b, v, "header", at, &header))
+            return false;
+        s->header = header;
+    } else if (strcmp(name, "skip") == 0) {
+        return value_to_int(b, v, "skip", at, &s->skip);
+    } else if (strcmp(name, "separator") == 0) {
+        if (v.kind != V_STRING || strlen(v.string) != 1) {
+            build_error(b, at, "separator is one character, found %s", value_text(b, v));
+            return false;
+        }
+        s->separator = v.string[0];
+    } else if (strcmp(name, "missing") == 0) {
+        if (v.kind != V_NUMBER) {
+            build_error(b, at, "missing is the number that stands for an empty cell, found %s", value_text(b, v));
+            return false;
+        }
+        s->has_missing = true;
+        s->missing = v.num.f;
+    } else if (strcmp(name, "classes") == 0) {
+        return csv_classes(b, s, v, at);
+    } else {
+        build_error(b, at, "csv has no parameter '%s' (its parameters: path, columns, header, skip, separator, missing, classes)", name);
+        return false;
+    }
+    return true;
+}
+
+static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call)
+{
+    bool single = false, any = false;
+    s->header = -1;
+    s->separator = ',';
+    for (int i = 1; i < call->call.args.n; i++) {
+        Ast *a = call->call.args.at[i];
+        const char *name = a->name ? a->name : i == 1 ? "columns" : "";
+        if (strcmp(name, "columns") == 0) {
+            any = true;
+            if (!csv_columns(b, s, env, a->arg.value, &single))
+                return false;
+            continue;
+        }
+        Value v = build_expr(b, env, a->arg.value);
+        if (v.kind == V_POISON || !csv_option(b, s, name, v, a->span))
+            return false;
+    }
+    if (!any) {
+        build_error(b, call->span, "csv needs columns=…: an index, a range, a name or a list of them");
+        return false;
+    }
+    s->row = shape_scalar();
+    if (!single) {
+        int64_t n = s->ncolumns;
+        s->row = shape_of(1, &n);
+    }
+    return true;
+}
+
+/* What a row of a file other than csv holds is what the field declares. */
+static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape *row)
+{
+    s->row = *row;
+    for (int i = 1; i < call->call.args.n; i++) {
+        Ast *a = call->call.args.at[i];
+        const char *name = a->name ? a->name : i == 1 ? "type" : "shape";
+        Value v = build_expr(b, env, a->arg.value);
+        if (v.kind == V_POISON)
+            return false;
+        if (s->kind == SRC_RAW && strcmp(name, "type") == 0 && v.kind == V_TYPE) {
+            s->dtype = v.type;
+        } else if (s->kind == SRC_RAW && strcmp(name, "shape") == 0) {
+            if (!value_to_shape(b, v, a->span, &s->row))
+                return false;
+        } else {
+            build_error(b, a->span, "'%s' is no argument of this source, or of the wrong kind (%s)", name, value_text(b, v));
+            return false;
+        }
+    }
+    return true;
+}
+
+static DType stored_type(const DataSource *s, DType field)
+{
+    switch (s->kind) {
+    case SRC_IDX:
+        return DT_U8;
+    case SRC_CSV:
+        if (s->nclasses)
+            return DT_I32;
+        return field == DT_I64 ? DT_I64 : dtype_is_real(field) ? field : DT_I32;
+    default:
+        return dtype_is_real(field) ? field : field == DT_U8 || field == DT_I64 ? field : DT_I32;
+    }
+}
+
+static const Ast *field_decl(Build *b, const FieldUse *f)
+{
+    return data_info(b, f->set)->decl->data.fields.at[f->field];
+}
+
+Shape field_row(Build *b, const FieldUse *f)
+{
+    Shape row;
+    DataInfo *info = data_info(b, f->set);
+    build_dims(b, info->env, field_decl(b, f)->formal.type, &row);
+    return row;
+}
+
+DType field_type(Build *b, const FieldUse *f)
+{
+    const Ast *type = field_decl(b, f)->formal.type;
+    return type_element(b, type ? type->name : NULL);
+}
+
+static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call)
+{
+    FieldUse *f = b->field;
+    int k = source_index(call->call.callee->name);
+    Ast *first = call->call.args.n ? call->call.args.at[0] : NULL;
+    if (!source_kinds[k].supported) {
+        build_error(b, call->span, "not supported yet: the source %s", source_kinds[k].name);
+        return NULL;
+    }
+    Value path = first && !first->name ? build_expr(b, env, first->arg.value) : value_none;
+    if (path.kind != V_STRING) {
+        if (path.kind != V_POISON)
+            build_error(b, call->span, "%s needs a path as its first argument", source_kinds[k].name);
+        return NULL;
+    }
+    DataSource *s = NEW(b->arena, DataSource);
+    s->kind = source_kinds[k].kind;
+    s->name = arena_printf(b->arena, "%s.%s", f->set->name, f->set->fields[f->field]);
+    s->path = path.string;
+    s->set = f->set;
+    s->section = f->section;
+    s->field = f->field;
+    s->span = call->span;
+    s->dtype = DT_N;
+    Shape row = field_row(b, f);
+    bool ok = s->kind == SRC_CSV ? csv_args(b, s, env, call) : file_args(b, s, env, call, &row);
+    if (!ok)
+        return NULL;
+    if (s->dtype == DT_N)
+        s->dtype = stored_type(s, field_type(b, f));
+    s->row_elements = shape_elements(&s->row);
+    s->id = b->p->sources.n;
+    size_t n = strlen(s->path);
+    b->p->uses_gz |= n > 3 && strcmp(s->path + n - 3, ".gz") == 0;
+    vec_push(b->arena, &b->p->sources, s);
+    vec_push(b->arena, &info->sources, s);
+    vec_push(b->arena, &info->calls, call);
+    return s;
+}
+
+DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f)
+{
+    for (int i = 0; i < info->calls.n; i++) {
+        DataSource *s = info->sources.at[i];
+        if (info->calls.at[i] == call && s->section == f->section && s->field == f->field)
+            return s;
+    }
+    return NULL;
+}
+
+Value data_source(Build *b, Env *env, Ast *call)
+{
+    FieldUse *f = b->field;
+    if (!f) {
+        build_error(b, call->span, "%s(…) belongs into a data declaration", call->call.callee->name);
+        return value_poison;
+    }
+    DataInfo *info = data_info(b, f->set);
+    DataSource *s = data_source_of(info, call, f);
+    if (!s)
+        s = source_new(b, info, env, call);
+    if (!s)
+        return value_poison;
+    s->used = s->used || !b->dry;
+    Node *n = graph_batch(b->g, s, home_value(b, f->index), &s->row);
+    return value_node(n);
+}
