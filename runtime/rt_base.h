@@ -75,6 +75,8 @@ RT_FN const char *rt_cpu_missing(void) {
 #pragma GCC push_options
 #ifdef RT_AVX2
 #pragma GCC target("avx2,fma")
+#else
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only */
 #endif
 #pragma GCC optimize("fp-contract=off")
 #endif
