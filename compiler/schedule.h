@@ -86,11 +86,28 @@ void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const N
 
 /* Stores every value of the group for the element `sub` of shape `from`: value_bind the anchor's element first. */
 void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub);
+/* The checks among the group's nodes that have as many elements as `from`; sched_store_all begins with them. */
+void sched_checks(Sched *s, const Shape *from, const Ix *const *sub);
 void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub);
 
 /* An element of a contraction's operand: what is stored lies behind reshapes and slices only, so this is a load. Gives the
  * buffer's subscripts through expr->sub; notes the read. */
 const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub);
+
+/* Stores an expression, noting the write; notes a read that was made with expr_load. */
+void sched_put(Sched *s, const Buffer *b, const Ix *const *sub, const Expr *e);
+void sched_reads(Sched *s, const Buffer *b);
+
+/* An index from data (node n looks up) as a subscript in 0..extent-1; one out of range sets the fault word and is taken
+ * into the range. */
+const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *const *sub, int64_t extent);
+
+/* Opens loops over a shape: the first a tile loop when tiles, the last a lane loop; sub gets their variables. Returns how
+ * many nest_end close them. */
+int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub);
+/* The best element so far of an argmax or argmin: `best` and `at` are variables, e the element number `index`. */
+void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index);
+double sched_arg_start(Op op, DType t);
 
 /* A buffer for a kernel's partial results, used in this region only. */
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);
@@ -100,6 +117,9 @@ void sched_next_kernel(Sched *s, const char *suffix);
 double sched_cost(const Sched *s);
 /* Tiles for `rounds` independent rounds of ns nanoseconds each: 1 when threads would not pay. */
 int sched_tiles(int64_t rounds, double ns);
+
+/* Kernels whose nests are equal but for their buffers and scalars share one function. */
+void schedule_share(Compiler *c);
 
 /* One a kind: fills s->nest, s->kernel->tiles, flops, bytes and note; owner flags of reads and writes where they hold. */
 void schedule_map(Sched *s);

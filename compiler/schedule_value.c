@@ -192,6 +192,8 @@ static const Expr *leaf_at(Sched *s, const Node *n, const Ix *const *sub) {
     switch (n->op) {
     case OP_constant:
         return constant_at(s, n, sub);
+    case OP_read: /* a version kept in a buffer of its own */
+        return load(s, lower_buffer_of_home(s->compiler->lowered, n->attr.home), &n->shape, sub);
     case OP_scalar:
         e = leaf(s, EX_SCALAR, n->dtype);
         e->scalar = n->attr.scalar;
@@ -217,7 +219,7 @@ void sched_count(Sched *s, const Count *c) {
 }
 
 /* An index from data as a subscript in 0..extent-1; one out of range sets the fault word and is taken into the range. */
-static const Ix *index_of(Sched *s, const Node *n, const Node *index, const Ix *const *sub, int64_t extent) {
+const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *const *sub, int64_t extent) {
     Arena *a = s->arena;
     const Expr *i = expr_cast(a, value_at(s, index, sub), DT_I32);
     if (s->fusion->proved[n->id])
@@ -236,19 +238,19 @@ static const Expr *indexed_at(Sched *s, const Node *n, const Ix *const *sub) {
     int rank = x->shape.rank;
     if (n->op == OP_gather) {
         int ni = n->in[1]->shape.rank;
-        at[0] = index_of(s, n, n->in[1], sub, x->shape.dim[0].n);
+        at[0] = sched_index(s, n, n->in[1], sub, x->shape.dim[0].n);
         for (int d = 1; d < rank; d++)
             at[d] = sub[ni + d - 1];
     } else if (n->op == OP_pick) {
         for (int d = 0; d + 1 < rank; d++)
             at[d] = sub[d];
-        at[rank - 1] = index_of(s, n, n->in[1], sub, x->shape.dim[rank - 1].n);
+        at[rank - 1] = sched_index(s, n, n->in[1], sub, x->shape.dim[rank - 1].n);
     } else { /* slice_at */
         int axis = n->attr.axis;
         int64_t starts = x->shape.dim[axis].n - n->shape.dim[axis].n + 1;
         for (int d = 0; d < rank; d++)
             at[d] = sub[d];
-        at[axis] = ix_add(s->arena, sub[axis], index_of(s, n, n->in[1], NULL, starts));
+        at[axis] = ix_add(s->arena, sub[axis], sched_index(s, n, n->in[1], NULL, starts));
     }
     return value_at(s, x, at);
 }
@@ -293,6 +295,14 @@ static const Expr *map_at(Sched *s, const Node *n, const Ix *const *sub) {
     return expr_op(s->arena, n->op, n->dtype, n->nin, in);
 }
 
+static const Expr *check_at(Sched *s, const Node *n, const Ix *const *sub) {
+    const Expr *x = hoist(s, n, sub, value_at(s, n->in[0], sub), n->name ? n->name : "checked");
+    const Expr *finite = expr_op(s->arena, OP_isfinite, DT_BOOL, 1, &x);
+    nest_fault(s->nest, expr_op(s->arena, OP_not, DT_BOOL, 1, &finite), n->id, x);
+    s->kernel->check = true;
+    return x;
+}
+
 static const Expr *compute(Sched *s, const Node *n, const Ix *const *sub) {
     const Ix *at[MAX_RANK];
     switch (op_info[n->op].kind) {
@@ -312,6 +322,8 @@ static const Expr *compute(Sched *s, const Node *n, const Ix *const *sub) {
         if (input_subscripts(s->arena, n, 0, sub, at))
             return value_at(s, n->in[0], at);
         break;
+    case KIND_EFFECT:
+        return check_at(s, n, sub);
     default:
         break;
     }
@@ -367,8 +379,20 @@ void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub) {
     nest_store(s->nest, b, at, e);
 }
 
+void sched_checks(Sched *s, const Shape *from, const Ix *const *sub) {
+    const Ix *at[MAX_RANK];
+    for (int i = 0; i < s->group->nodes.n; i++) {
+        const Node *n = s->group->nodes.at[i];
+        if (op_info[n->op].kind != KIND_EFFECT || shape_elements(&n->shape) != MAX(shape_elements(from), 1))
+            continue;
+        value_subscripts(s, from, sub, n, at);
+        value_at(s, n, at);
+    }
+}
+
 void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub) {
     const Ix *at[MAX_RANK];
+    sched_checks(s, from, sub);
     /* values first: a store in place must not come before a read of the old value */
     for (int i = 0; i < s->group->stores.n; i++) {
         const Node *n = s->group->stores.at[i].node;
@@ -381,6 +405,15 @@ void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub) {
         value_subscripts(s, from, sub, s->group->stores.at[i].node, at);
         sched_store(s, &s->group->stores.at[i], at);
     }
+}
+
+void sched_put(Sched *s, const Buffer *b, const Ix *const *sub, const Expr *e) {
+    note_write(s, b);
+    nest_store(s->nest, b, sub, e);
+}
+
+void sched_reads(Sched *s, const Buffer *b) {
+    note_read(s, b);
 }
 
 /* ---- kernels of a group ---- */

@@ -1,0 +1,161 @@
+/* schedule.c: groups become kernels, in their order. */
+#include "schedule.h"
+#include <string.h>
+
+/* ---- helpers of the schedule_*.c files ---- */
+
+static bool is_tiled(const Sched *s) {
+    return s->kernel->tiles > 1;
+}
+
+int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
+    static const char *const name[MAX_RANK] = {"i", "j", "k", "l", "m", "p", "q", "r"};
+    int opened = 0, last = shape->rank - 1;
+    while (last > 0 && shape->dim[last].n == 1 && !shape->dim[last].count)
+        last--;
+    for (int d = 0; d < shape->rank; d++) {
+        Dim extent = shape->dim[d];
+        if (extent.n == 1 && !extent.count) {
+            sub[d] = ix_const(s->arena, 0);
+            continue;
+        }
+        LoopKind kind = d == last ? LOOP_LANE : opened == 0 && tiles ? LOOP_TILE : LOOP_SEQ;
+        if (extent.count)
+            sched_count(s, extent.count);
+        sub[d] = ix_var(s->arena, nest_loop(s->nest, kind, name[d], extent));
+        opened++;
+    }
+    return opened;
+}
+
+double sched_arg_start(Op op, DType t) {
+    return reduce_neutral(op == OP_argmax ? OP_max : OP_min, t);
+}
+
+void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index) {
+    Arena *a = s->arena;
+    const Expr *b = expr_local(a, best, NULL);
+    e = expr_local(a, nest_let(s->nest, "value", e), NULL);
+    const Expr *better = op == OP_argmax ? expr_binary(a, OP_lt, b, e) : expr_binary(a, OP_lt, e, b);
+    if (op == OP_argmax && dtype_is_real(e->dtype)) { /* the first NaN wins */
+        const Expr *nan = expr_binary(a, OP_ne, e, e), *none = expr_binary(a, OP_eq, b, b);
+        better = expr_binary(a, OP_or, better, expr_binary(a, OP_and, nan, none));
+    }
+    better = expr_local(a, nest_let(s->nest, "better", better), NULL);
+    nest_set(s->nest, at, NULL, expr_where(a, better, expr_index(a, index), expr_local(a, at, NULL)));
+    nest_set(s->nest, best, NULL, expr_where(a, better, e, b));
+}
+
+/* ---- kernels ---- */
+
+static const char *kernel_name(const Sched *s) {
+    const Group *g = s->group;
+    if (g->stores.n == 0)
+        return "check";
+    const Buffer *b = g->stores.at[0].buffer;
+    for (int i = 0; i < g->stores.n; i++)
+        if (!g->stores.at[i].buffer->home)
+            return arena_printf(s->arena, "make_%s", g->stores.at[i].buffer->name);
+    return arena_printf(s->arena, "update_%s", b->name);
+}
+
+static bool name_is_taken(const Lowered *l, const char *name) {
+    for (int i = 0; i < l->kernels.n; i++)
+        if (strcmp(l->kernels.at[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void new_kernel(Sched *s, const char *name) {
+    Kernel *k = NEW(s->arena, Kernel);
+    k->name = name;
+    for (int i = 2; name_is_taken(s->compiler->lowered, k->name); i++)
+        k->name = arena_printf(s->arena, "%s_%d", name, i);
+    k->id = s->compiler->lowered->kernels.n;
+    k->same_as = k->id;
+    k->region = s->group->region;
+    k->tiles = 1;
+    if (s->group->nodes.n)
+        k->span = s->group->nodes.at[s->group->nodes.n - 1]->span;
+    s->kernel = k;
+    s->nest = k->nest = nest_new(s->arena);
+    s->bindings.n = 0;
+    vec_push(s->arena, &s->compiler->lowered->kernels, k);
+}
+
+static void count_bytes(Kernel *k) {
+    for (int i = 0; i < k->reads.n; i++)
+        k->bytes += (double)k->reads.at[i].buffer->bytes;
+    for (int i = 0; i < k->writes.n; i++)
+        k->bytes += (double)k->writes.at[i].buffer->bytes;
+}
+
+/* "digits.nn:31: h1 [64, 128] = dot [64, 784], relu …": ops of the group with the shapes of what is stored. */
+static const char *kernel_note(const Sched *s) {
+    Text t = {.arena = s->arena};
+    int line, column;
+    const Diag *diag = s->compiler->diag;
+    if (diag && s->kernel->span.file) {
+        const char *path = diag_file(diag, s->kernel->span.file)->path, *slash = strrchr(path, '/');
+        diag_position(diag, s->kernel->span, &line, &column);
+        text_printf(&t, "%s:%d: ", slash ? slash + 1 : path, line);
+    }
+    for (int i = 0; i < s->group->stores.n; i++) {
+        const Buffer *b = s->group->stores.at[i].buffer;
+        text_printf(&t, "%s%s %s", i ? ", " : "", b->name, shape_text(s->arena, &b->shape));
+    }
+    const char *before = s->group->stores.n ? " = " : "";
+    for (int i = 0; i < s->group->nodes.n && i < 12; i++, before = ", ")
+        text_printf(&t, "%s%s", before, op_info[s->group->nodes.at[i]->op].name);
+    if (s->group->nodes.n > 12)
+        text_add(&t, " …");
+    return t.at ? t.at : "";
+}
+
+static void finish_kernel(Sched *s) {
+    while (s->nest->depth > 0)
+        bug("kernel %s leaves a block open", s->kernel->name);
+    if (!s->kernel->note)
+        s->kernel->note = kernel_note(s);
+    if (s->kernel->bytes == 0)
+        count_bytes(s->kernel);
+}
+
+void sched_next_kernel(Sched *s, const char *suffix) {
+    const char *name = arena_printf(s->arena, "%s_%s", s->kernel->name, suffix);
+    finish_kernel(s);
+    new_kernel(s, name);
+}
+
+static void schedule_group(Sched *s) {
+    new_kernel(s, kernel_name(s));
+    switch (s->group->kind) {
+    case GROUP_MAP:
+        schedule_map(s);
+        break;
+    case GROUP_ROW:
+        schedule_row(s);
+        break;
+    case GROUP_COLUMN:
+        schedule_column(s);
+        break;
+    case GROUP_DOT:
+        schedule_dot(s);
+        break;
+    case GROUP_OTHER:
+        schedule_other(s);
+        break;
+    }
+    finish_kernel(s);
+    if (is_tiled(s) && s->kernel->tiles < 1)
+        bug("kernel %s has no tiles", s->kernel->name);
+}
+
+void schedule(Compiler *c) {
+    for (int i = 0; i < c->fusion->groups.n; i++) {
+        Sched s = {.compiler = c, .arena = c->arena, .fusion = c->fusion};
+        s.group = c->fusion->groups.at[i];
+        schedule_group(&s);
+    }
+    schedule_share(c);
+}
