@@ -6,21 +6,18 @@
 
 /* ---- messages ---- */
 
-static bool in_library(const Build *b, Span at)
-{
+static bool in_library(const Build *b, Span at) {
     return at.file && diag_file(b->diag, at.file)->library;
 }
 
-Span user_call(const Build *b)
-{
+Span user_call(const Build *b) {
     for (const Frame *f = b->frame; f; f = f->parent)
         if (f->call.file && !in_library(b, f->call))
             return f->call;
     return b->g->span;
 }
 
-void build_error(Build *b, Span at, const char *fmt, ...)
-{
+void build_error(Build *b, Span at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *what = arena_vprintf(b->arena, fmt, ap);
@@ -42,23 +39,20 @@ void build_error(Build *b, Span at, const char *fmt, ...)
 
 /* ---- scopes ---- */
 
-Env *env_new(Build *b, Env *parent)
-{
+Env *env_new(Build *b, Env *parent) {
     Env *e = NEW(b->arena, Env);
     e->parent = parent;
     return e;
 }
 
-Binding *env_get(Env *env, const char *name)
-{
+Binding *env_get(Env *env, const char *name) {
     for (int i = env->names.n - 1; i >= 0; i--)
         if (env->names.at[i]->name == name)
             return env->names.at[i];
     return NULL;
 }
 
-Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at)
-{
+Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at) {
     Binding *bind = NEW(b->arena, Binding);
     bind->name = intern_str(b->c->names, name);
     bind->kind = kind;
@@ -68,8 +62,7 @@ Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, S
     return bind;
 }
 
-Binding *build_lookup(Env *env, const char *name)
-{
+Binding *build_lookup(Env *env, const char *name) {
     for (; env; env = env->parent) {
         Binding *bind = env_get(env, name);
         if (bind)
@@ -79,8 +72,7 @@ Binding *build_lookup(Env *env, const char *name)
 }
 
 /* The name a slip of the keyboard may have meant. */
-static const char *nearest(Build *b, Env *env, const char *name)
-{
+static const char *nearest(Build *b, Env *env, const char *name) {
     VEC(const char *) names = {0};
     for (; env; env = env->parent)
         for (int i = 0; i < env->names.n; i++)
@@ -92,8 +84,7 @@ static const char *nearest(Build *b, Env *env, const char *name)
     return diag_nearest(name, names.at, names.n);
 }
 
-Binding *build_find(Build *b, Env *env, const char *name, Span at)
-{
+Binding *build_find(Build *b, Env *env, const char *name, Span at) {
     Binding *bind = build_lookup(env, name);
     if (bind)
         return bind;
@@ -105,11 +96,11 @@ Binding *build_find(Build *b, Env *env, const char *name, Span at)
     return NULL;
 }
 
-const char *build_identifier(Build *b, const char *wish)
-{
+const char *build_identifier(Build *b, const char *wish) {
     Text t = {.arena = b->arena};
     for (const char *p = wish; *p; p++) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9' && p != wish);
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                    (*p >= '0' && *p <= '9' && p != wish);
         if (word)
             text_addn(&t, p, 1);
         else if (t.n && t.at[t.n - 1] != '_' && p[1])
@@ -131,8 +122,7 @@ const char *build_identifier(Build *b, const char *wish)
 
 /* ---- top-level declarations, evaluated when first asked for ---- */
 
-static bool parse_define(Build *b, const Ast *decl, Value old, const char *text, Value *out)
-{
+static bool parse_define(Build *b, const Ast *decl, Value old, const char *text, Value *out) {
     char *end;
     if (old.kind == V_BOOL) {
         bool yes = strcmp(text, "true") == 0;
@@ -151,29 +141,31 @@ static bool parse_define(Build *b, const Ast *decl, Value old, const char *text,
         if (*text && !*end)
             return true;
     }
-    diag_error(b->diag, decl->span, "-D %s=%s: '%s' is %s", decl->name, text, decl->name, value_text(b, old));
+    diag_error(b->diag, decl->span, "-D %s=%s: '%s' is %s", decl->name, text, decl->name,
+               value_text(b, old));
     return false;
 }
 
-static Value declare_const(Build *b, Env *env, Ast *decl)
-{
+static Value declare_const(Build *b, Env *env, Ast *decl) {
     Value v = build_expr(b, env, decl->constant.value);
     bool fits = v.kind == V_NUMBER || v.kind == V_BOOL || v.kind == V_STRING || v.kind == V_LIST;
     if (!fits && v.kind != V_POISON) {
-        build_error(b, decl->constant.value->span, "a const is a number, boolean, string or list known when nnc runs; this is %s", value_text(b, v));
+        build_error(b, decl->constant.value->span,
+                    "a const is a number, boolean, string or list known when nnc runs; this is %s",
+                    value_text(b, v));
         return value_poison;
     }
     for (int i = 0; i < b->c->settings.ndefines && env == b->user; i++) {
         const char *d = b->c->settings.defines[i];
         size_t n = strlen(decl->name);
-        if (strncmp(d, decl->name, n) == 0 && d[n] == '=' && !parse_define(b, decl, v, d + n + 1, &v))
+        if (strncmp(d, decl->name, n) == 0 && d[n] == '=' &&
+            !parse_define(b, decl, v, d + n + 1, &v))
             return value_poison;
     }
     return v;
 }
 
-static Value declare_option(Build *b, Env *env, Ast *decl)
-{
+static Value declare_option(Build *b, Env *env, Ast *decl) {
     Value v = build_expr(b, env, decl->option.value);
     Option *o = NEW(b->arena, Option);
     o->name = decl->name;
@@ -196,7 +188,8 @@ static Value declare_option(Build *b, Env *env, Ast *decl)
     case V_POISON:
         return v;
     default:
-        build_error(b, decl->option.value->span, "an option is a number, boolean or string; this is %s", value_text(b, v));
+        build_error(b, decl->option.value->span,
+                    "an option is a number, boolean or string; this is %s", value_text(b, v));
         return value_poison;
     }
     vec_push(b->arena, &b->p->options, o);
@@ -210,12 +203,12 @@ typedef struct DeclArg {
 } DeclArg;
 
 /* A tensor `let` at top level is computed once, at start. */
-static void run_let(Build *b, void *arg)
-{
+static void run_let(Build *b, void *arg) {
     DeclArg *d = (DeclArg *)arg;
     Ast *e = d->decl->let.value;
     Value v = build_expr(b, d->env, e);
-    v = match_type(b, d->env, d->decl->let.type, v, arena_printf(b->arena, "'%s'", d->bind->name), e->span);
+    v = match_type(b, d->env, d->decl->let.type, v, arena_printf(b->arena, "'%s'", d->bind->name),
+                   e->span);
     d->bind->value = v;
     if (v.kind != V_TENSOR)
         return;
@@ -225,41 +218,43 @@ static void run_let(Build *b, void *arg)
     d->bind->home = h;
 }
 
-static Value declare_param(Build *b, Env *env, Ast *decl, Binding *bind)
-{
+static Value declare_param(Build *b, Env *env, Ast *decl, Binding *bind) {
     Shape s;
     if (!build_dims(b, env, decl->param.type, &s))
         return value_poison;
     HomeKind kind = decl->kind == AST_PARAM ? HOME_PARAM : HOME_STATE;
-    Home *h = home_new(b, kind, bind->name, type_element(b, decl->param.type ? decl->param.type->name : NULL), &s, decl->span);
+    Home *h =
+        home_new(b, kind, bind->name,
+                 type_element(b, decl->param.type ? decl->param.type->name : NULL), &s, decl->span);
     bind->kind = BIND_HOME;
     bind->home = h;
     home_set_init(b, h, (Init){.expr = decl->param.init, .env = env});
     return value_none;
 }
 
-static Value declare_models(Build *b, Env *env, Ast *decl)
-{
+static Value declare_models(Build *b, Env *env, Ast *decl) {
     if (!decl->model.count)
-        return (Value){.kind = V_MODEL, .model = model_new(b, env, NULL, decl->name, decl, decl->model.value)};
+        return (Value){.kind = V_MODEL,
+                       .model = model_new(b, env, NULL, decl->name, decl, decl->model.value)};
     int64_t n;
     Value count = build_expr(b, env, decl->model.count);
     if (!value_to_int(b, count, "the number of models", decl->model.count->span, &n))
         return value_poison;
     if (n < 1 || n > 100000) {
-        build_error(b, decl->model.count->span, "the number of models must be at least 1, found %lld", (long long)n);
+        build_error(b, decl->model.count->span,
+                    "the number of models must be at least 1, found %lld", (long long)n);
         return value_poison;
     }
     Value *list = NEW_ARRAY(b->arena, Value, n);
     for (int i = 0; i < n; i++) {
         const char *name = arena_printf(b->arena, "%s[%d]", decl->name, i);
-        list[i] = (Value){.kind = V_MODEL, .model = model_new(b, env, NULL, name, decl, decl->model.value)};
+        list[i] = (Value){.kind = V_MODEL,
+                          .model = model_new(b, env, NULL, name, decl, decl->model.value)};
     }
     return value_list(b, list, (int)n, false);
 }
 
-static Value declare(Build *b, Env *env, Binding *bind)
-{
+static Value declare(Build *b, Env *env, Binding *bind) {
     Ast *d = bind->decl;
     switch (d->kind) {
     case AST_CONST:
@@ -296,8 +291,7 @@ static Value declare(Build *b, Env *env, Binding *bind)
     }
 }
 
-static Value force(Build *b, Binding *bind, Span at)
-{
+static Value force(Build *b, Binding *bind, Span at) {
     if (bind->busy) {
         build_error(b, at, "'%s' depends on itself", bind->name);
         return value_poison;
@@ -320,8 +314,7 @@ static Value force(Build *b, Binding *bind, Span at)
     return v;
 }
 
-Value build_binding(Build *b, Binding *bind, Span at)
-{
+Value build_binding(Build *b, Binding *bind, Span at) {
     bind->used = true;
     if (bind->busy || bind->kind == BIND_DECL) {
         Value v = force(b, bind, at);
@@ -336,14 +329,14 @@ Value build_binding(Build *b, Binding *bind, Span at)
     case BIND_FIELD:
         return field_value(b, bind->field, at);
     default:
-        return bind->value.kind == V_TENSOR ? value_node(node_here(b, bind->value.node)) : bind->value;
+        return bind->value.kind == V_TENSOR ? value_node(node_here(b, bind->value.node))
+                                            : bind->value;
     }
 }
 
 /* ---- files ---- */
 
-static Binding *declared(Build *b, Env *env, Ast *decl, const char *name, Span at)
-{
+static Binding *declared(Build *b, Env *env, Ast *decl, const char *name, Span at) {
     Binding *old = env_get(env, name);
     if (old) {
         diag_error(b->diag, at, "'%s' is declared twice", name);
@@ -356,8 +349,7 @@ static Binding *declared(Build *b, Env *env, Ast *decl, const char *name, Span a
     return bind;
 }
 
-static void declare_names(Build *b, Env *env, Ast *d)
-{
+static void declare_names(Build *b, Env *env, Ast *d) {
     if (d->kind == AST_TASK || d->kind == AST_EXPORT) {
         vec_push(b->arena, &b->runnable, d);
     } else if (d->kind == AST_PARAM || d->kind == AST_STATE) {
@@ -366,22 +358,24 @@ static void declare_names(Build *b, Env *env, Ast *d)
     } else if (d->kind == AST_LET && d->let.pattern->kind == AST_NAME) {
         declared(b, env, d, d->let.pattern->name, d->let.pattern->span);
     } else if (d->kind == AST_LET || d->kind == AST_VAR) {
-        diag_error(b->diag, d->span, "at top level 'let NAME = value' declares a constant; tuples and 'var' belong into tasks and functions");
+        diag_error(b->diag, d->span,
+                   "at top level 'let NAME = value' declares a constant; tuples and 'var' belong "
+                   "into tasks and functions");
     } else if (d->name) {
         declared(b, env, d, d->name, d->name_span);
     }
 }
 
-static const char *relative_path(Build *b, const char *from, const char *path)
-{
+static const char *relative_path(Build *b, const char *from, const char *path) {
     const char *slash = strrchr(from, '/');
-    return path[0] == '/' || !slash ? path : arena_printf(b->arena, "%.*s/%s", (int)(slash - from), from, path);
+    return path[0] == '/' || !slash
+               ? path
+               : arena_printf(b->arena, "%.*s/%s", (int)(slash - from), from, path);
 }
 
 static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library);
 
-static void import_file(Build *b, Env *env, const Ast *d, const char *from)
-{
+static void import_file(Build *b, Env *env, const Ast *d, const char *from) {
     const char *name = ast_plain_string(b->arena, d->import.path);
     if (!name)
         return;
@@ -400,11 +394,12 @@ static void import_file(Build *b, Env *env, const Ast *d, const char *from)
         load(b, env, path, text, size, false);
 }
 
-static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library)
-{
+static bool load(Build *b, Env *env, const char *path, const char *text, size_t size,
+                 bool library) {
     int index = b->files.n;
     vec_push(b->arena, &b->files, (LoadedFile){intern_str(b->c->names, path), true});
-    Ast *file = parse_file(b->arena, b->c->names, b->diag, diag_add_file(b->diag, path, text, size, library));
+    Ast *file = parse_file(b->arena, b->c->names, b->diag,
+                           diag_add_file(b->diag, path, text, size, library));
     for (int i = 0; i < file->file.decls.n; i++) {
         Ast *d = file->file.decls.at[i];
         if (d->kind == AST_IMPORT)
@@ -417,8 +412,7 @@ static bool load(Build *b, Env *env, const char *path, const char *text, size_t 
     return diag_errors(b->diag) == 0;
 }
 
-static void check_defines(Build *b)
-{
+static void check_defines(Build *b) {
     for (int i = 0; i < b->c->settings.ndefines; i++) {
         const char *d = b->c->settings.defines[i];
         const char *eq = strchr(d, '=');
@@ -434,12 +428,12 @@ static void check_defines(Build *b)
         if (!eq)
             diag_error(b->diag, none, "-D %s: expected name=value", d);
         else
-            diag_error(b->diag, none, "-D %s: no constant of this name (the file's constants: %s)", d, names.n ? names.at : "none");
+            diag_error(b->diag, none, "-D %s: no constant of this name (the file's constants: %s)",
+                       d, names.n ? names.at : "none");
     }
 }
 
-static void force_all(Build *b)
-{
+static void force_all(Build *b) {
     for (int i = 0; i < b->user->names.n; i++) {
         Binding *bind = b->user->names.at[i];
         AstKind k = bind->decl->kind;
@@ -449,20 +443,19 @@ static void force_all(Build *b)
     for (int i = 0; i < b->user->names.n; i++) {
         const Binding *bind = b->user->names.at[i];
         AstKind k = bind->decl->kind;
-        bool counts = k == AST_MODEL || k == AST_PARAM || k == AST_OPTION || k == AST_DATA || k == AST_CONST || k == AST_LET;
+        bool counts = k == AST_MODEL || k == AST_PARAM || k == AST_OPTION || k == AST_DATA ||
+                      k == AST_CONST || k == AST_LET;
         if (!bind->used && counts)
             diag_warning(b->diag, bind->span, "'%s' is never used", bind->name);
     }
 }
 
-static const char *base_name(const char *path)
-{
+static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static Build *build_new(Compiler *c)
-{
+static Build *build_new(Compiler *c) {
     Build *b = NEW(c->arena, Build);
     b->c = c;
     b->arena = c->arena;
@@ -483,8 +476,7 @@ static Build *build_new(Compiler *c)
     return b;
 }
 
-static void build_runnable(Build *b)
-{
+static void build_runnable(Build *b) {
     for (int i = 0; i < b->runnable.n; i++) {
         Ast *d = b->runnable.at[i];
         if (d->kind == AST_TASK)
@@ -498,8 +490,7 @@ static void build_runnable(Build *b)
     }
 }
 
-Program *front_end(Compiler *c, bool *unreadable)
-{
+Program *front_end(Compiler *c, bool *unreadable) {
     Build *b = build_new(c);
     size_t size;
     char *text = read_file(c->arena, c->settings.input, &size);

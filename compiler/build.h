@@ -1,10 +1,13 @@
-/* build.h: shared by build*.c, which turn an AST into a Program and are the only files that see both.
+/* build.h: shared by build*.c, which turn an AST into a Program and are the only files that see
+ * both.
  *
- * build is an abstract interpreter: it runs the program with sizes, structure and functions known, and tensors and options
- * unknown. An expression gives a Value; tensor work becomes graph nodes of the open region, host work HExpr trees.
- * A call of a function or layer runs its body; every layer call makes an Instance that owns its parameters.
+ * build is an abstract interpreter: it runs the program with sizes, structure and functions known,
+ * and tensors and options unknown. An expression gives a Value; tensor work becomes graph nodes of
+ * the open region, host work HExpr trees. A call of a function or layer runs its body; every layer
+ * call makes an Instance that owns its parameters.
  *
- * One mistake, one message: what failed is V_POISON, and whoever meets poison gives poison in silence.
+ * One mistake, one message: what failed is V_POISON, and whoever meets poison gives poison in
+ * silence.
  */
 #ifndef NNC_BUILD_H
 #define NNC_BUILD_H
@@ -25,7 +28,8 @@ typedef struct Builtin Builtin;
 typedef enum ValueKind {
     V_POISON,
     V_NONE,
-    V_NUMBER, /* known now: literal, const, size. With a count: a size that is known only at run time */
+    V_NUMBER, /* known now: literal, const, size. With a count: a size that is known only at run
+                 time */
     V_BOOL,
     V_STRING,
     V_LIST,   /* lists and tuples; a shape is a list of numbers */
@@ -37,7 +41,7 @@ typedef enum ValueKind {
     V_DATA,
     V_SPLIT,
     V_BATCHES,
-    V_TYPE    /* an element type as argument: zeros([2], int) */
+    V_TYPE /* an element type as argument: zeros([2], int) */
 } ValueKind;
 
 typedef struct ValueList {
@@ -65,7 +69,12 @@ typedef struct BatchesValue { /* one or several (zip) loops over splits */
 struct Value {
     ValueKind kind;
     union {
-        struct { double f; int64_t i; bool is_int; const Count *count; } num; /* i and f both set when is_int */
+        struct {
+            double f;
+            int64_t i;
+            bool is_int;
+            const Count *count;
+        } num; /* i and f both set when is_int */
         bool boolean;
         const char *string;
         ValueList *list;
@@ -81,11 +90,12 @@ struct Value {
     };
 };
 
-/* An argument not yet evaluated (it may be wanted as a value or as a function), or evaluated (piped, defaults). */
+/* An argument not yet evaluated (it may be wanted as a value or as a function), or evaluated
+ * (piped, defaults). */
 typedef struct Arg {
     const char *name; /* NULL: positional */
     Ast *expr;
-    Env *env;   /* scope of expr */
+    Env *env;    /* scope of expr */
     Value value; /* when expr is NULL */
     Span span;
 } Arg;
@@ -100,10 +110,10 @@ typedef struct Args {
 struct FnValue {
     Ast *decl; /* FN LAYER OPTIMIZER SCHEDULE, or NULL */
     const Builtin *builtin;
-    Env *env;        /* scope the declaration stands in */
-    bool partial;    /* made by a call without first argument (else: the bare name) */
+    Env *env;     /* scope the declaration stands in */
+    bool partial; /* made by a call without first argument (else: the bare name) */
     Args args;
-    Instance *instance; /* layers: parameters belong to the place where the value was made */
+    Instance *instance;   /* layers: parameters belong to the place where the value was made */
     struct OptState *opt; /* optimizers: identity of the value */
 };
 
@@ -144,22 +154,24 @@ typedef struct Init {
     Instance *instance;
 } Init;
 
-/* One use of a layer: its parameters and the layers it calls. Paths are made when all instances exist. */
+/* One use of a layer: its parameters and the layers it calls. Paths are made when all instances
+ * exist. */
 struct Instance {
     const char *name; /* "net", "linear" */
     Instance *parent;
-    const Ast *site;  /* the call that made it, with round: key for the next application of the parent */
+    const Ast
+        *site; /* the call that made it, with round: key for the next application of the parent */
     int round;
     VEC(Instance *) children;
     VEC(Home *) homes;     /* params and states declared by its body, in order */
     VEC(const Ast *) uses; /* call sites met in the application that runs (counts rounds) */
     FnValue *fn;           /* models and subs: what a call applies */
     Instance *copy_of;
-    bool is_model;         /* top level */
-    int model;             /* index in Program.models */
-    Span first_call;       /* the call that fixed the sizes of its parameters */
-    int applied;           /* how often its body was run */
-    int randoms;           /* random nodes made in it: their ordinals */
+    bool is_model;   /* top level */
+    int model;       /* index in Program.models */
+    Span first_call; /* the call that fixed the sizes of its parameters */
+    int applied;     /* how often its body was run */
+    int randoms;     /* random nodes made in it: their ordinals */
     Span span;
 };
 
@@ -167,7 +179,7 @@ struct Instance {
 typedef struct Frame {
     struct Frame *parent;
     const Ast *decl;
-    Span call; /* where it was called */
+    Span call;          /* where it was called */
     Instance *instance; /* NULL in functions */
 } Frame;
 
@@ -182,8 +194,8 @@ typedef struct LoopInfo { /* a run-time loop being built */
     HStmt *stmt;
     HBlock *outer; /* where the loop's statement stands */
     int index;     /* and at which place: what is set up for the loop goes before it */
-    int start;      /* b->loop_start outside */
-    Ast *reduce;    /* `mean for`: the expression, else NULL */
+    int start;     /* b->loop_start outside */
+    Ast *reduce;   /* `mean for`: the expression, else NULL */
     struct Totals *totals;
     Yields *yields; /* `mean for`: what its body yields; NULL: a plain loop */
 } LoopInfo;
@@ -225,18 +237,20 @@ struct Build {
     HBlock *block;    /* where host statements go */
     Region *region;   /* open region; its HS_REGION statement is made when it is closed */
     int region_start; /* number of the first node that can belong to the open region */
-    VEC(Node *) current; /* by home id: the version that the open region has of it, NULL: not read yet */
+    VEC(Node *)
+    current; /* by home id: the version that the open region has of it, NULL: not read yet */
     VEC(Home *) versions; /* by node id: the home that a written value became a version of */
     VEC(Change) changes;  /* by home id */
     int loop_start;       /* number of the first node made in the innermost run-time loop */
     HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
-    VEC(Init) inits;     /* by home id */
-    Task *task;          /* NULL outside tasks */
+    VEC(Init) inits;      /* by home id */
+    Task *task;           /* NULL outside tasks */
     Ast *task_body;
     LoopInfo *loop;
     bool training;
     int random_ordinal;
-    Node *execution;     /* execution number for random nodes of the open region, made when first asked */
+    Node *
+        execution; /* execution number for random nodes of the open region, made when first asked */
     VEC(Instance *) models;
     VEC(struct OptState *) opts;
     VEC(const char *) identifiers; /* C identifiers in use */
@@ -246,9 +260,9 @@ struct Build {
     VEC(struct DataInfo *) datas;
     struct FieldUse *field; /* the field whose expression is being built, else NULL */
     bool dry;               /* the field is only looked at */
-    struct RuleUse *rule; /* the optimizer update being built, else NULL */
-    bool naming_model; /* the layer being named gets the model's instance, none of its own */
-    int names_made;      /* counter for unique identifiers */
+    struct RuleUse *rule;   /* the optimizer update being built, else NULL */
+    bool naming_model;      /* the layer being named gets the model's instance, none of its own */
+    int names_made;         /* counter for unique identifiers */
 };
 
 /* ---- build.c ---- */
@@ -260,7 +274,7 @@ Binding *build_lookup(Env *env, const char *name); /* NULL: unknown */
 Binding *env_get(Env *env, const char *name);
 Env *env_new(Build *b, Env *parent);
 Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at);
-Value build_binding(Build *b, Binding *bind, Span at); /* the value a name has now */
+Value build_binding(Build *b, Binding *bind, Span at);    /* the value a name has now */
 const char *build_identifier(Build *b, const char *wish); /* unique C identifier made from wish */
 
 /* ---- build_value.c ---- */
@@ -276,31 +290,38 @@ Value value_of_kind(ValueKind kind); /* poison, none */
 extern const Value value_poison, value_none;
 const char *value_text(Build *b, Value v); /* for messages: "f32[64, 10]", "3", "a function" */
 bool value_is_scalar(Value v);             /* number, host scalar or rank-0 tensor */
-/* As a tensor of the open region. want: element type for literals (DT_N: int stays i32, real the program's float). */
+/* As a tensor of the open region. want: element type for literals (DT_N: int stays i32, real the
+ * program's float). */
 Node *value_to_node(Build *b, Value v, DType want, Span at);
-/* As a host scalar (a tensor's value is read: the region is closed); NULL with an error when it is none. */
+/* As a host scalar (a tensor's value is read: the region is closed); NULL with an error when it is
+ * none. */
 HExpr *value_to_host(Build *b, Value v, Span at);
-bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out); /* constant; integral reals are taken */
+bool value_to_int(Build *b, Value v, const char *what, Span at,
+                  int64_t *out); /* constant; integral reals are taken */
 bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out);
 bool value_to_shape(Build *b, Value v, Span at, Shape *out); /* a number or a list */
-bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out);  /* constant */
-bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out);      /* none: all axes */
+bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out); /* constant */
+bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out);     /* none: all axes */
 bool value_to_axis(Build *b, Value v, int rank, Span at, int *out);
 bool value_equal(Value a, Value b); /* constants */
 bool value_is_known(Value v);       /* a constant, or a list of such */
 bool host_same(const HExpr *x, const HExpr *y);
 bool shape_check(Build *b, const Shape *s, Span at); /* error when it has two run-time sizes */
-Node *node_stack(Build *b, Node *const *items, int n, int axis, Span at); /* equal nodes along a new axis */
+Node *node_stack(Build *b, Node *const *items, int n, int axis,
+                 Span at); /* equal nodes along a new axis */
 /* Promotes and broadcasts both to one type and shape (rulings A8, A17). */
 bool value_meet(Build *b, Value x, Value y, Span at, const char *what, Node **nx, Node **ny);
-/* op on two or one values of any kind: constants fold, host scalars stay on the host, else nodes. */
+/* op on two or one values of any kind: constants fold, host scalars stay on the host, else nodes.
+ */
 Value value_binary(Build *b, Op op, Value x, Value y, Span at);
 Value value_matmul(Build *b, Value x, Value y, Span at); /* NumPy's rules */
 Value value_unary(Build *b, Op op, Value x, Span at);
 Value value_where(Build *b, Value c, Value x, Value y, Span at); /* c may be any bool */
 DType dtype_promote(Build *b, DType x, DType y, bool *ok);
-/* All as nodes of one type (shapes are left alone); what: "concatenate". want: type when all are literals. */
-bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what, Node **out);
+/* All as nodes of one type (shapes are left alone); what: "concatenate". want: type when all are
+ * literals. */
+bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what,
+                 Node **out);
 bool value_is_real(Build *b, Value v); /* its element type as a tensor is a float */
 
 /* ---- build_host.c: host expressions ---- */
@@ -314,7 +335,8 @@ HExpr *host_option(Build *b, Option *o);
 HExpr *host_rows(Build *b, Split *s);
 HExpr *host_format(Build *b, Format *f);
 HExpr *host_node(Build *b, Node *n);
-bool host_changes(const HExpr *h); /* reads a variable: a `let` of it must be kept in a variable of its own */
+bool host_changes(
+    const HExpr *h); /* reads a variable: a `let` of it must be kept in a variable of its own */
 HostVar *host_new_var(Build *b, const char *name, HType type);
 HStmt *host_stmt(Build *b, HStmtKind kind, Span at); /* closes the open region and appends */
 void host_set(Build *b, HostVar *v, HExpr *value, Span at);
@@ -324,13 +346,13 @@ void region_open(Build *b, const char *name, Span at); /* when none is open */
 void region_close(Build *b);                           /* flushes writes, appends HS_REGION */
 Node *home_value(Build *b, Home *h);                   /* in the open region */
 void home_write(Build *b, Home *h, Node *value);       /* the next version */
-void home_changed(Build *b, Home *h, Span at); /* by something outside of the graph: load */
+void home_changed(Build *b, Home *h, Span at);         /* by something outside of the graph: load */
 Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at);
 Home *home_of_version(const Build *b, const Node *n);
-Node *node_here(Build *b, Node *n); /* the same value for use in the open region */
+Node *node_here(Build *b, Node *n);         /* the same value for use in the open region */
 Place place_enter(Build *b, HBlock *block); /* an empty place: no task, no loop */
 void place_leave(Build *b, const Place *old);
-HExpr *region_output(Build *b, Node *n);               /* host value of a scalar node: closes its region */
+HExpr *region_output(Build *b, Node *n); /* host value of a scalar node: closes its region */
 /* Runs `body` in the start block: saves and restores block, region, versions, training. */
 void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg);
 void region_finish(Build *b); /* after all tasks: values that cross regions become outputs */
@@ -339,27 +361,36 @@ uint32_t random_place(Build *b);
 
 /* ---- build_expr.c ---- */
 Value build_expr(Build *b, Env *env, Ast *e);
-Value build_expr_fn(Build *b, Env *env, Ast *e); /* where a value of kind fn is asked for (ruling A4) */
-Value value_select(Build *b, Value c, Value x, Value y, Span at); /* c ? x : y, c a run-time scalar */
-void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind); /* let and for patterns */
+Value build_expr_fn(Build *b, Env *env,
+                    Ast *e); /* where a value of kind fn is asked for (ruling A4) */
+Value value_select(Build *b, Value c, Value x, Value y,
+                   Span at); /* c ? x : y, c a run-time scalar */
+void build_pattern(Build *b, Env *env, Ast *pattern, Value v,
+                   BindKind kind); /* let and for patterns */
 Value build_let_value(Build *b, Env *env, Ast *s);
-Value assigned_value(Build *b, Env *env, Ast *s, Value old); /* what `x = …` or `x += …` leaves in x */
-void build_assign_known(Build *b, Env *env, Ast *s);         /* outside tasks */
-void rule_state(Build *b, Env *env, Ast *s);                 /* `state` in an optimizer's body */
-Value build_block(Build *b, Env *env, Ast *block); /* new scope; value of the last expression or none */
-Value value_index_assign(Build *b, Env *env, Ast *index, Value base, Value v); /* base with v put in */
-Value build_index(Build *b, Env *env, Ast *e);     /* build_index.c */
+Value assigned_value(Build *b, Env *env, Ast *s,
+                     Value old);                     /* what `x = …` or `x += …` leaves in x */
+void build_assign_known(Build *b, Env *env, Ast *s); /* outside tasks */
+void rule_state(Build *b, Env *env, Ast *s);         /* `state` in an optimizer's body */
+Value build_block(Build *b, Env *env,
+                  Ast *block); /* new scope; value of the last expression or none */
+Value value_index_assign(Build *b, Env *env, Ast *index, Value base,
+                         Value v);             /* base with v put in */
+Value build_index(Build *b, Env *env, Ast *e); /* build_index.c */
 
 /* ---- build_call.c ---- */
-Value build_call(Build *b, Env *env, Ast *call, const Value *piped); /* CALL node; piped: goes before the arguments */
+Value build_call(Build *b, Env *env, Ast *call,
+                 const Value *piped); /* CALL node; piped: goes before the arguments */
 Value fn_apply(Build *b, FnValue *f, const Args *args);
 Value model_apply(Build *b, Instance *in, const Args *args);
 bool partial_args(Build *b, FnValue *f);
-Value rule_value(Build *b, const FnValue *f, const Args *args); /* optimizer or schedule with arguments */
+Value rule_value(Build *b, const FnValue *f,
+                 const Args *args); /* optimizer or schedule with arguments */
 Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at);
 Value schedule_apply(Build *b, FnValue *f, const Args *args);
 Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span piped_span);
-DType type_element(Build *b, const char *name); /* element type by name; NULL and real: the program's float */
+DType type_element(Build *b,
+                   const char *name); /* element type by name; NULL and real: the program's float */
 Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span at);
 Value build_apply(Build *b, Value f, const Value *args, int n, Span at); /* positional */
 Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site);
@@ -370,16 +401,18 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what);
 void home_init(Build *b, Home *h);
 void home_set_init(Build *b, Home *h, Init init); /* and gives it that value in the start block */
 void build_reset(Build *b, Env *env, Ast *s);
-void instance_params(Build *b, Instance *in, bool states, ParamSet *out); /* with children, in order of creation */
+void instance_params(Build *b, Instance *in, bool states,
+                     ParamSet *out); /* with children, in order of creation */
 void build_param(Build *b, Env *env, Ast *decl, HomeKind kind); /* PARAM and STATE in a body */
-bool build_dims(Build *b, Env *env, Ast *type, Shape *out);       /* a declared shape, all names known */
+bool build_dims(Build *b, Env *env, Ast *type, Shape *out); /* a declared shape, all names known */
 
 /* ---- build_builtin.c ---- */
 typedef struct Actual { /* bound arguments of a builtin, by parameter */
     int n;
-    Value *at;    /* V_NONE where a default of none applies */
+    Value *at; /* V_NONE where a default of none applies */
     Span *spans;
-    int nrest;    /* a builtin whose first parameter is "*x": all positional arguments (at[0] is V_NONE) */
+    int nrest; /* a builtin whose first parameter is "*x": all positional arguments (at[0] is
+                  V_NONE) */
     Value *rest;
     Span span;
 } Actual;
@@ -394,11 +427,12 @@ const Builtin *builtin_find(const char *name);
 const char *const *builtin_names(int *n);
 /* For builtins and indexing; NULL after an error. */
 Node *actual_node(Build *b, const Actual *a, int i);
-Node *index_node(Build *b, Value v, Dim limit, Span at);   /* as i32; constants are checked and may count from the end */
+Node *index_node(Build *b, Value v, Dim limit,
+                 Span at); /* as i32; constants are checked and may count from the end */
 Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length);
-Node *node_swap(Build *b, Node *x, int i, int j);          /* two axes exchanged */
+Node *node_swap(Build *b, Node *x, int i, int j); /* two axes exchanged */
 Node *node_reduce(Build *b, Op op, Node *x, unsigned axes, bool keepdims);
-bool dim_multiply(Dim x, Dim y, Dim *out);                 /* false: both are run-time sizes */
+bool dim_multiply(Dim x, Dim y, Dim *out); /* false: both are run-time sizes */
 
 /* ---- build_data.c ---- */
 void build_data(Build *b, Env *env, Ast *decl, DataSet **out);

@@ -3,16 +3,14 @@
 
 /* ---- names of parameters for messages ---- */
 
-static const char *formal_list(Build *b, const AstList *formals, int from)
-{
+static const char *formal_list(Build *b, const AstList *formals, int from) {
     Text t = {.arena = b->arena};
     for (int i = from; i < formals->n; i++)
         text_printf(&t, "%s%s", i > from ? ", " : "", formals->at[i]->name);
     return t.n ? t.at : "none";
 }
 
-static int formal_index(const AstList *formals, const char *name)
-{
+static int formal_index(const AstList *formals, const char *name) {
     for (int i = 0; i < formals->n; i++)
         if (formals->at[i]->name == name)
             return i;
@@ -20,19 +18,21 @@ static int formal_index(const AstList *formals, const char *name)
 }
 
 /* Sorts arguments to parameters `from`…; slot[i] is the argument of parameter i or NULL. */
-static bool sort_args(Build *b, const char *callee, const AstList *formals, int from, const Args *args, const Arg **slot)
-{
+static bool sort_args(Build *b, const char *callee, const AstList *formals, int from,
+                      const Args *args, const Arg **slot) {
     int next = from;
     bool ok = true;
     for (int i = 0; i < args->n; i++) {
         const Arg *a = &args->at[i];
         int k = a->name ? formal_index(formals, a->name) : next++;
         if (k < 0) {
-            build_error(b, a->span, "%s has no parameter '%s' (its parameters: %s)", callee, a->name, formal_list(b, formals, from));
+            build_error(b, a->span, "%s has no parameter '%s' (its parameters: %s)", callee,
+                        a->name, formal_list(b, formals, from));
             ok = false;
         } else if (k >= formals->n) {
-            build_error(b, a->span, "%s takes %d argument%s, this is one more (its parameters: %s)", callee, formals->n - from,
-                        formals->n - from == 1 ? "" : "s", formal_list(b, formals, from));
+            build_error(b, a->span, "%s takes %d argument%s, this is one more (its parameters: %s)",
+                        callee, formals->n - from, formals->n - from == 1 ? "" : "s",
+                        formal_list(b, formals, from));
             return false;
         } else if (slot[k]) {
             build_error(b, a->span, "%s got '%s' twice", callee, formals->at[k]->name);
@@ -46,23 +46,23 @@ static bool sort_args(Build *b, const char *callee, const AstList *formals, int 
 
 /* ---- types of parameters ---- */
 
-static bool type_is(const Ast *type, const char *name)
-{
+static bool type_is(const Ast *type, const char *name) {
     return type && type->kind == AST_TYPE && strcmp(type->name, name) == 0;
 }
 
-static Value arg_value(Build *b, const Arg *a, const Ast *type)
-{
+static Value arg_value(Build *b, const Arg *a, const Ast *type) {
     if (!a->expr)
         return a->value;
     return type_is(type, "fn") ? build_expr_fn(b, a->env, a->expr) : build_expr(b, a->env, a->expr);
 }
 
-DType type_element(Build *b, const char *name)
-{
-    static const struct { const char *name; DType type; } table[] = {
-        {"f32", DT_F32}, {"f64", DT_F64}, {"i32", DT_I32}, {"int", DT_I32},
-        {"i64", DT_I64}, {"u8", DT_U8}, {"bool", DT_BOOL},
+DType type_element(Build *b, const char *name) {
+    static const struct {
+        const char *name;
+        DType type;
+    } table[] = {
+        {"f32", DT_F32}, {"f64", DT_F64}, {"i32", DT_I32},   {"int", DT_I32},
+        {"i64", DT_I64}, {"u8", DT_U8},   {"bool", DT_BOOL},
     };
     for (int i = 0; name && i < COUNT_OF(table); i++)
         if (strcmp(table[i].name, name) == 0)
@@ -70,21 +70,21 @@ DType type_element(Build *b, const char *name)
     return b->g->real;
 }
 
-static Value dim_value(Dim d)
-{
+static Value dim_value(Dim d) {
     Value v = value_int(d.n);
     v.num.count = d.count;
     return v;
 }
 
-static const char *dim_text(Build *b, Dim d)
-{
-    return d.count ? arena_printf(b->arena, "%lld rows at most", (long long)d.n) : arena_printf(b->arena, "%lld", (long long)d.n);
+static const char *dim_text(Build *b, Dim d) {
+    return d.count ? arena_printf(b->arena, "%lld rows at most", (long long)d.n)
+                   : arena_printf(b->arena, "%lld", (long long)d.n);
 }
 
-/* One dimension of a signature against one of a value: a new name is bound, everything else must agree. */
-static bool match_dim(Build *b, Env *env, Ast *want, Dim have, const char *what, const char *shape, Span at)
-{
+/* One dimension of a signature against one of a value: a new name is bound, everything else must
+ * agree. */
+static bool match_dim(Build *b, Env *env, Ast *want, Dim have, const char *what, const char *shape,
+                      Span at) {
     if (want->kind == AST_NAME && !env_get(env, want->name)) {
         Binding *file_const = env_get(env->parent, want->name);
         if (!file_const || !file_const->decl || file_const->decl->kind != AST_CONST) {
@@ -101,15 +101,15 @@ static bool match_dim(Build *b, Env *env, Ast *want, Dim have, const char *what,
         return true;
     Text name = {.arena = b->arena};
     ast_print(&name, want);
-    build_error(b, at, "%s: '%s' must be %s here, found %s in %s", what, name.at, dim_text(b, d), dim_text(b, have), shape);
+    build_error(b, at, "%s: '%s' must be %s here, found %s in %s", what, name.at, dim_text(b, d),
+                dim_text(b, have), shape);
     const Binding *bound = want->kind == AST_NAME ? env_get(env, want->name) : NULL;
     if (bound && bound->span.file && bound->span.lo != at.lo)
         diag_note(b->diag, bound->span, "%s is %s because of this", want->name, dim_text(b, d));
     return false;
 }
 
-static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char *what, Span at)
-{
+static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char *what, Span at) {
     Value *dims = NEW_ARRAY(b->arena, Value, lead + 1);
     for (int i = 0; i < lead; i++)
         dims[i] = dim_value(s->dim[i]);
@@ -121,16 +121,17 @@ static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char 
     }
     if (value_equal(star->value, list))
         return true;
-    build_error(b, at, "%s: the leading dimensions '*' are %s here, but %s before", what, value_text(b, list), value_text(b, star->value));
+    build_error(b, at, "%s: the leading dimensions '*' are %s here, but %s before", what,
+                value_text(b, list), value_text(b, star->value));
     if (star->span.file)
         diag_note(b->diag, star->span, "bound here");
     return false;
 }
 
-
-/* A tensor's shape against a signature's dimensions; names first, so that expressions may use them. */
-static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s, const char *what, Span at)
-{
+/* A tensor's shape against a signature's dimensions; names first, so that expressions may use them.
+ */
+static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s, const char *what,
+                        Span at) {
     const char *text = shape_text(b->arena, s);
     int star = -1;
     for (int i = 0; i < dims->n; i++)
@@ -138,8 +139,8 @@ static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s,
             star = i;
     int fixed = dims->n - (star >= 0);
     if (star < 0 ? s->rank != fixed : s->rank < fixed) {
-        build_error(b, at, "%s: expected %s%d dimension%s, found %d in %s", what, star < 0 ? "" : "at least ", fixed,
-                    fixed == 1 ? "" : "s", s->rank, text);
+        build_error(b, at, "%s: expected %s%d dimension%s, found %d in %s", what,
+                    star < 0 ? "" : "at least ", fixed, fixed == 1 ? "" : "s", s->rank, text);
         return false;
     }
     int lead = s->rank - fixed;
@@ -158,12 +159,12 @@ static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s,
     return ok;
 }
 
-static bool scalar_fits(Value v, const char *type)
-{
+static bool scalar_fits(Value v, const char *type) {
     bool is_bool = v.kind == V_BOOL || (v.kind == V_HOST && v.host->type == HT_BOOL) ||
                    (v.kind == V_TENSOR && v.node->dtype == DT_BOOL);
     bool is_int = (v.kind == V_NUMBER && (v.num.is_int || v.num.f == (double)(int64_t)v.num.f)) ||
-                  (v.kind == V_HOST && v.host->type == HT_INT) || (v.kind == V_TENSOR && dtype_is_int(v.node->dtype));
+                  (v.kind == V_HOST && v.host->type == HT_INT) ||
+                  (v.kind == V_TENSOR && dtype_is_int(v.node->dtype));
     if (strcmp(type, "bool") == 0)
         return is_bool;
     if (strcmp(type, "int") == 0 || strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0)
@@ -172,14 +173,14 @@ static bool scalar_fits(Value v, const char *type)
 }
 
 /* v as the declared type, with dimension names bound in env; poison after an error. */
-Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span at)
-{
+Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span at) {
     if (!type || v.kind == V_POISON || v.kind == V_NONE)
         return v;
     if (type->kind == AST_TUPLE_TYPE) {
         const AstList *items = &type->tuple_type.items;
         if (v.kind != V_LIST || v.list->n != items->n) {
-            build_error(b, at, "%s: expected a tuple of %d, found %s", what, items->n, value_text(b, v));
+            build_error(b, at, "%s: expected a tuple of %d, found %s", what, items->n,
+                        value_text(b, v));
             return value_poison;
         }
         for (int i = 0; i < items->n; i++)
@@ -194,13 +195,16 @@ Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span 
     }
     if (type->kind == AST_TYPE && value_is_scalar(v)) {
         if (scalar_fits(v, type->name))
-            return strcmp(type->name, "int") == 0 && v.kind == V_NUMBER && !v.num.is_int ? value_int((int64_t)v.num.f) : v;
+            return strcmp(type->name, "int") == 0 && v.kind == V_NUMBER && !v.num.is_int
+                       ? value_int((int64_t)v.num.f)
+                       : v;
         build_error(b, at, "%s: expected %s, found %s", what, type->name, value_text(b, v));
         return value_poison;
     }
     if (type->kind == AST_TYPE) {
         bool loose = v.kind == V_LIST || v.kind == V_STRING || v.kind == V_TYPE;
-        if (loose && strcmp(type->name, "real") != 0 && strcmp(type->name, "int") != 0 && strcmp(type->name, "bool") != 0)
+        if (loose && strcmp(type->name, "real") != 0 && strcmp(type->name, "int") != 0 &&
+            strcmp(type->name, "bool") != 0)
             return v;
         build_error(b, at, "%s: expected %s, found %s", what, type->name, value_text(b, v));
         return value_poison;
@@ -210,15 +214,16 @@ Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span 
     if (!n)
         return value_poison;
     if (n->dtype != want) {
-        build_error(b, at, "%s: expected a tensor of %s, found %s (cast(x, %s) converts)", what, dtype_name(want),
-                    value_text(b, value_node(n)), want == b->g->real ? "real" : dtype_name(want));
+        build_error(b, at, "%s: expected a tensor of %s, found %s (cast(x, %s) converts)", what,
+                    dtype_name(want), value_text(b, value_node(n)),
+                    want == b->g->real ? "real" : dtype_name(want));
         return value_poison;
     }
-    return match_shape(b, env, &type->tensor.dims, &n->shape, what, at) ? value_node(n) : value_poison;
+    return match_shape(b, env, &type->tensor.dims, &n->shape, what, at) ? value_node(n)
+                                                                        : value_poison;
 }
 
-bool build_dims(Build *b, Env *env, Ast *type, Shape *out)
-{
+bool build_dims(Build *b, Env *env, Ast *type, Shape *out) {
     *out = (Shape){0};
     if (!type || type->kind == AST_TYPE)
         return true;
@@ -233,7 +238,8 @@ bool build_dims(Build *b, Env *env, Ast *type, Shape *out)
             return false;
         }
         Value v = build_expr(b, env, d);
-        if (v.kind == V_POISON || !value_to_dim(b, v, "a dimension", d->span, &out->dim[out->rank++]))
+        if (v.kind == V_POISON ||
+            !value_to_dim(b, v, "a dimension", d->span, &out->dim[out->rank++]))
             return false;
     }
     return true;
@@ -241,8 +247,8 @@ bool build_dims(Build *b, Env *env, Ast *type, Shape *out)
 
 /* ---- applying ---- */
 
-static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env *env, const Args *args)
-{
+static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env *env,
+                         const Args *args) {
     const char *name = f->decl->name;
     const Arg **slot = NEW_ARRAY(b->arena, const Arg *, formals->n + 1);
     if (!sort_args(b, name, formals, 0, args, slot))
@@ -255,12 +261,15 @@ static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env
         if (slot[i])
             v = arg_value(b, slot[i], p->formal.type);
         else if (p->formal.value)
-            v = type_is(p->formal.type, "fn") ? build_expr_fn(b, env, p->formal.value) : build_expr(b, env, p->formal.value);
+            v = type_is(p->formal.type, "fn") ? build_expr_fn(b, env, p->formal.value)
+                                              : build_expr(b, env, p->formal.value);
         else {
-            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", name, p->name, formal_list(b, formals, 0));
+            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", name,
+                        p->name, formal_list(b, formals, 0));
             return false;
         }
-        v = match_type(b, env, p->formal.type, v, arena_printf(b->arena, "argument '%s' of %s", p->name, name), at);
+        v = match_type(b, env, p->formal.type, v,
+                       arena_printf(b->arena, "argument '%s' of %s", p->name, name), at);
         if (v.kind == V_POISON)
             ok = false;
         if (env_get(env, p->name)) { /* a dimension of an earlier parameter has this name */
@@ -275,10 +284,10 @@ static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env
 
 enum { MAX_CALLS = 400 };
 
-static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span call)
-{
+static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span call) {
     if (b->depth >= MAX_CALLS) {
-        build_error(b, call, "%s calls itself without end (%d calls deep)", f->decl->name, MAX_CALLS);
+        build_error(b, call, "%s calls itself without end (%d calls deep)", f->decl->name,
+                    MAX_CALLS);
         return value_poison;
     }
     Frame frame = {b->frame, f->decl, call, in};
@@ -294,16 +303,17 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
         b->g->span = call;
     Ast *body = f->decl->fn.body;
     Value v = body->kind == AST_BLOCK ? build_block(b, env, body) : build_expr(b, env, body);
-    v = match_type(b, env, f->decl->fn.result, v, arena_printf(b->arena, "the result of %s", f->decl->name), body->span);
+    v = match_type(b, env, f->decl->fn.result, v,
+                   arena_printf(b->arena, "the result of %s", f->decl->name), body->span);
     b->depth--;
     b->frame = old;
     b->g->span = span;
     return v;
 }
 
-/* What is applied: the arguments of the call, then those that were given when the value was made. */
-static Args join_args(Build *b, const FnValue *f, const Args *args)
-{
+/* What is applied: the arguments of the call, then those that were given when the value was made.
+ */
+static Args join_args(Build *b, const FnValue *f, const Args *args) {
     if (!f->partial)
         return *args;
     Args all = {args->n + f->args.n, NEW_ARRAY(b->arena, Arg, args->n + f->args.n + 1), args->span};
@@ -313,15 +323,15 @@ static Args join_args(Build *b, const FnValue *f, const Args *args)
     return all;
 }
 
-Value fn_apply(Build *b, FnValue *f, const Args *args)
-{
+Value fn_apply(Build *b, FnValue *f, const Args *args) {
     Args all = join_args(b, f, args);
     if (f->builtin)
         return builtin_apply(b, f->builtin, &all);
     if (f->decl->kind == AST_SCHEDULE)
         return schedule_apply(b, f, args);
     if (f->decl->kind == AST_OPTIMIZER) {
-        build_error(b, args->span, "%s is an optimizer: it is used by 'minimize … with'", f->decl->name);
+        build_error(b, args->span, "%s is an optimizer: it is used by 'minimize … with'",
+                    f->decl->name);
         return value_poison;
     }
     Env *env = env_new(b, f->env);
@@ -330,8 +340,7 @@ Value fn_apply(Build *b, FnValue *f, const Args *args)
     return run_body(b, f, env, f->instance, args->span);
 }
 
-Value build_apply(Build *b, Value f, const Value *args, int n, Span at)
-{
+Value build_apply(Build *b, Value f, const Value *args, int n, Span at) {
     Args a = {n, NEW_ARRAY(b->arena, Arg, n + 1), at};
     for (int i = 0; i < n; i++)
         a.at[i] = (Arg){.value = args[i], .span = at};
@@ -344,8 +353,7 @@ Value build_apply(Build *b, Value f, const Value *args, int n, Span at)
     return fn_apply(b, f.fn, &a);
 }
 
-Value model_apply(Build *b, Instance *in, const Args *args)
-{
+Value model_apply(Build *b, Instance *in, const Args *args) {
     if (!in->fn)
         return value_poison;
     return fn_apply(b, in->fn, args);
@@ -353,8 +361,7 @@ Value model_apply(Build *b, Instance *in, const Args *args)
 
 /* ---- calls ---- */
 
-Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span piped_span)
-{
+Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span piped_span) {
     int extra = piped != NULL;
     const AstList *list = &call->call.args;
     Args a = {list->n + extra, NEW_ARRAY(b->arena, Arg, list->n + extra + 1), call->span};
@@ -367,14 +374,12 @@ Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span pip
     return a;
 }
 
-static bool is_layer(const FnValue *f)
-{
+static bool is_layer(const FnValue *f) {
     return f->decl && f->decl->kind == AST_LAYER;
 }
 
 /* A layer applied where it is written is a new instance of its own. */
-static FnValue *with_instance(Build *b, FnValue *f, const Ast *site)
-{
+static FnValue *with_instance(Build *b, FnValue *f, const Ast *site) {
     if (!is_layer(f) || f->instance)
         return f;
     FnValue *g = NEW(b->arena, FnValue);
@@ -383,8 +388,7 @@ static FnValue *with_instance(Build *b, FnValue *f, const Ast *site)
     return g;
 }
 
-Value build_call(Build *b, Env *env, Ast *call, const Value *piped)
-{
+Value build_call(Build *b, Env *env, Ast *call, const Value *piped) {
     Ast *callee = call->call.callee;
     if (callee->kind == AST_FIELD && strcmp(callee->name, "batches") == 0)
         return data_batches(b, env, build_expr(b, env, callee->field.base), call);
@@ -406,20 +410,21 @@ Value build_call(Build *b, Env *env, Ast *call, const Value *piped)
         build_error(b, callee->span, "%s cannot be called", value_text(b, f));
         return value_poison;
     }
-    bool rule = f.fn->decl && (f.fn->decl->kind == AST_OPTIMIZER || f.fn->decl->kind == AST_SCHEDULE);
+    bool rule =
+        f.fn->decl && (f.fn->decl->kind == AST_OPTIMIZER || f.fn->decl->kind == AST_SCHEDULE);
     if (rule && !f.fn->partial)
         return rule_value(b, f.fn, &args);
     return fn_apply(b, with_instance(b, f.fn, call), &args);
 }
 
-Value build_expr_fn(Build *b, Env *env, Ast *e)
-{
+Value build_expr_fn(Build *b, Env *env, Ast *e) {
     if (e->kind == AST_PIPE || (e->kind != AST_CALL && e->kind != AST_NAME)) {
         Value v = build_expr(b, env, e);
         return v;
     }
     Value f = build_expr(b, env, e->kind == AST_CALL ? e->call.callee : e);
-    if (f.kind == V_FN && e->kind == AST_CALL && f.fn->partial) { /* a function that gives a function */
+    if (f.kind == V_FN && e->kind == AST_CALL &&
+        f.fn->partial) { /* a function that gives a function */
         return build_expr(b, env, e);
     }
     if (f.kind != V_FN)
@@ -439,9 +444,9 @@ Value build_expr_fn(Build *b, Env *env, Ast *e)
     return (Value){.kind = V_FN, .fn = g};
 }
 
-/* The arguments of a function value are evaluated where it is made; the first parameter is still open. */
-bool partial_args(Build *b, FnValue *g)
-{
+/* The arguments of a function value are evaluated where it is made; the first parameter is still
+ * open. */
+bool partial_args(Build *b, FnValue *g) {
     if (!g->decl) {
         for (int i = 0; i < g->args.n; i++) {
             Arg *a = &g->args.at[i];
@@ -466,16 +471,15 @@ bool partial_args(Build *b, FnValue *g)
 }
 
 /* optimizer and schedule calls: the arguments stay expressions, evaluated at every use */
-Value rule_value(Build *b, const FnValue *f, const Args *args)
-{
+Value rule_value(Build *b, const FnValue *f, const Args *args) {
     const AstList *formals = &f->decl->rule.formals;
     const Arg **slot = NEW_ARRAY(b->arena, const Arg *, formals->n + 1);
     if (!sort_args(b, f->decl->name, formals, 0, args, slot))
         return value_poison;
     for (int i = 0; i < formals->n; i++)
         if (!slot[i] && !formals->at[i]->formal.value) {
-            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", f->decl->name, formals->at[i]->name,
-                        formal_list(b, formals, 0));
+            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)",
+                        f->decl->name, formals->at[i]->name, formal_list(b, formals, 0));
             return value_poison;
         }
     FnValue *g = NEW(b->arena, FnValue);
@@ -487,9 +491,9 @@ Value rule_value(Build *b, const FnValue *f, const Args *args)
     return (Value){.kind = V_FN, .fn = g};
 }
 
-/* Binds the parameters of an optimizer or schedule in a new scope. step: NULL, or what a schedule is a function of. */
-Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at)
-{
+/* Binds the parameters of an optimizer or schedule in a new scope. step: NULL, or what a schedule
+ * is a function of. */
+Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at) {
     const AstList *formals = &f->decl->rule.formals;
     Env *env = env_new(b, f->env);
     const Arg **slot = NEW_ARRAY(b->arena, const Arg *, formals->n + 1);
@@ -511,8 +515,7 @@ Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at)
     return env;
 }
 
-Value schedule_apply(Build *b, FnValue *f, const Args *args)
-{
+Value schedule_apply(Build *b, FnValue *f, const Args *args) {
     if (args->n != 1 || args->at[0].name) {
         build_error(b, args->span, "a schedule takes one argument, the step");
         return value_poison;

@@ -2,16 +2,14 @@
 #include "build_data.h"
 #include <math.h>
 
-DataInfo *data_info(Build *b, const DataSet *set)
-{
+DataInfo *data_info(Build *b, const DataSet *set) {
     for (int i = 0; i < b->datas.n; i++)
         if (b->datas.at[i]->set == set)
             return b->datas.at[i];
     bug("data set '%s' is not registered", set->name);
 }
 
-void data_use(Build *b, DataSet *set)
-{
+void data_use(Build *b, DataSet *set) {
     set->used = true;
     if (!b->task)
         return;
@@ -23,8 +21,7 @@ void data_use(Build *b, DataSet *set)
 
 /* ---- declaration ---- */
 
-static bool decimal(double x, int64_t *num, int64_t *den)
-{
+static bool decimal(double x, int64_t *num, int64_t *den) {
     for (int64_t d = 1; d <= 1000000; d *= 10) {
         double r = nearbyint(x * (double)d);
         if (fabs(r - x * (double)d) < 1e-9 * (double)d) {
@@ -36,8 +33,8 @@ static bool decimal(double x, int64_t *num, int64_t *den)
     return false;
 }
 
-static Split *split_new(Build *b, DataInfo *info, const char *name, int section, int group, Span at)
-{
+static Split *split_new(Build *b, DataInfo *info, const char *name, int section, int group,
+                        Span at) {
     Split *s = NEW(b->arena, Split);
     s->id = b->p->splits.n;
     s->name = arena_printf(b->arena, "%s.%s", info->set->name, name);
@@ -50,20 +47,19 @@ static Split *split_new(Build *b, DataInfo *info, const char *name, int section,
     return s;
 }
 
-static int section_index(const DataSet *set, const char *name)
-{
+static int section_index(const DataSet *set, const char *name) {
     for (int i = 0; i < set->nsections; i++)
         if (set->sections[i].name == name)
             return i;
     return -1;
 }
 
-static bool part_amount(Build *b, const DataInfo *info, Ast *part, Split *s, double *sum)
-{
+static bool part_amount(Build *b, const DataInfo *info, Ast *part, Split *s, double *sum) {
     Value v = build_expr(b, info->env, part->part.value);
     if (v.kind != V_NUMBER) {
         if (v.kind != V_POISON)
-            build_error(b, part->span, "a part is a fraction or a number of rows, found %s", value_text(b, v));
+            build_error(b, part->span, "a part is a fraction or a number of rows, found %s",
+                        value_text(b, v));
         return false;
     }
     s->amount = v.num.i;
@@ -72,14 +68,15 @@ static bool part_amount(Build *b, const DataInfo *info, Ast *part, Split *s, dou
         return true;
     *sum += v.num.f;
     if (v.num.f < 0 || *sum > 1 + 1e-9 || !decimal(v.num.f, &s->amount, &s->of)) {
-        build_error(b, part->span, "parts are fractions with at most 6 decimals that sum to at most 1, found %g", v.num.f);
+        build_error(b, part->span,
+                    "parts are fractions with at most 6 decimals that sum to at most 1, found %g",
+                    v.num.f);
         return false;
     }
     return true;
 }
 
-static void declare_split(Build *b, DataInfo *info, Ast *item)
-{
+static void declare_split(Build *b, DataInfo *info, Ast *item) {
     DataSet *set = info->set;
     int section = section_index(set, item->name);
     if (section < 0) {
@@ -94,7 +91,8 @@ static void declare_split(Build *b, DataInfo *info, Ast *item)
     for (int i = 0; i < item->split.parts.n; i++) {
         Ast *part = item->split.parts.at[i];
         if (strcmp(part->name, "folds") == 0) {
-            value_to_int(b, build_expr(b, info->env, part->part.value), "the number of folds", part->span, &g->folds);
+            value_to_int(b, build_expr(b, info->env, part->part.value), "the number of folds",
+                         part->span, &g->folds);
             continue;
         }
         if (data_split(b, set, part->name)) {
@@ -113,8 +111,7 @@ static void declare_split(Build *b, DataInfo *info, Ast *item)
     set->ngroups++;
 }
 
-static void declare_sections(Build *b, DataInfo *info)
-{
+static void declare_sections(Build *b, DataInfo *info) {
     DataSet *set = info->set;
     const AstList *items = &info->decl->data.items;
     set->sections = NEW_ARRAY(b->arena, Section, items->n + 1);
@@ -129,20 +126,23 @@ static void declare_sections(Build *b, DataInfo *info)
             const Ast *a = item->section.assigns.at[k];
             bool known = false;
             for (int f = 0; f < set->nfields; f++)
-                known |= a->assign.target->kind == AST_NAME && a->assign.target->name == set->fields[f];
+                known |=
+                    a->assign.target->kind == AST_NAME && a->assign.target->name == set->fields[f];
             if (!known)
-                build_error(b, a->assign.target->span, "'%s' has no field of this name in its header", set->name);
+                build_error(b, a->assign.target->span,
+                            "'%s' has no field of this name in its header", set->name);
         }
         for (int f = 0; f < set->nfields; f++)
             if (!field_expr(info, set->nsections - 1, set->fields[f]))
-                build_error(b, item->span, "section '%s' says nothing about the field '%s'", item->name, set->fields[f]);
+                build_error(b, item->span, "section '%s' says nothing about the field '%s'",
+                            item->name, set->fields[f]);
     }
     if (!set->nsections)
-        build_error(b, info->decl->span, "'%s' has no section: expected all { field = csv(…) … }", set->name);
+        build_error(b, info->decl->span, "'%s' has no section: expected all { field = csv(…) … }",
+                    set->name);
 }
 
-static void declare_standardize(Build *b, DataInfo *info, Ast *item)
-{
+static void declare_standardize(Build *b, DataInfo *info, Ast *item) {
     Split *split = data_split(b, info->set, item->name);
     if (!split) {
         build_error(b, item->name_span, "'%s' has no split '%s'", info->set->name, item->name);
@@ -163,8 +163,7 @@ static void declare_standardize(Build *b, DataInfo *info, Ast *item)
 }
 
 /* Every field is looked at once, so that faults show where they stand and all sources are known. */
-static void dry_run(Build *b, DataInfo *info)
-{
+static void dry_run(Build *b, DataInfo *info) {
     HBlock nowhere = {0};
     Place old = place_enter(b, &nowhere);
     int64_t two = 2;
@@ -173,7 +172,8 @@ static void dry_run(Build *b, DataInfo *info)
     b->dry = true;
     for (int k = 0; k < info->set->nsections; k++)
         for (int f = 0; f < info->set->nfields; f++) {
-            FieldUse use = {.set = info->set, .section = k, .field = f, .index = index, .batch = {2, NULL}};
+            FieldUse use = {
+                .set = info->set, .section = k, .field = f, .index = index, .batch = {2, NULL}};
             field_raw(b, info, &use);
         }
     b->dry = false;
@@ -182,8 +182,7 @@ static void dry_run(Build *b, DataInfo *info)
     place_leave(b, &old);
 }
 
-static void section_sources(Build *b, DataInfo *info)
-{
+static void section_sources(Build *b, DataInfo *info) {
     for (int k = 0; k < info->set->nsections; k++) {
         Section *s = &info->set->sections[k];
         s->sources = NEW_ARRAY(b->arena, DataSource *, info->sources.n + 1);
@@ -193,8 +192,7 @@ static void section_sources(Build *b, DataInfo *info)
     }
 }
 
-void build_data(Build *b, Env *env, Ast *decl, DataSet **out)
-{
+void build_data(Build *b, Env *env, Ast *decl, DataSet **out) {
     DataSet *set = NEW(b->arena, DataSet);
     DataInfo *info = NEW(b->arena, DataInfo);
     int errors = diag_errors(b->diag);
@@ -231,8 +229,7 @@ void build_data(Build *b, Env *env, Ast *decl, DataSet **out)
 
 /* ---- use ---- */
 
-Split *data_split(Build *b, const DataSet *set, const char *name)
-{
+Split *data_split(Build *b, const DataSet *set, const char *name) {
     DataInfo *info = data_info(b, set);
     size_t n = strlen(set->name) + 1;
     for (int i = 0; i < info->splits.n; i++)
@@ -241,8 +238,7 @@ Split *data_split(Build *b, const DataSet *set, const char *name)
     return NULL;
 }
 
-Value data_field(Build *b, Value base, const char *name, Span at)
-{
+Value data_field(Build *b, Value base, const char *name, Span at) {
     if (base.kind == V_DATA) {
         Split *s = data_split(b, base.data, name);
         if (s)
@@ -251,7 +247,8 @@ Value data_field(Build *b, Value base, const char *name, Span at)
         DataInfo *info = data_info(b, base.data);
         for (int i = 0; i < info->splits.n; i++)
             text_printf(&list, "%s%s", i ? ", " : "", info->splits.at[i]->name);
-        build_error(b, at, "'%s' has no split '%s' (it has %s)", base.data->name, name, list.n ? list.at : "none");
+        build_error(b, at, "'%s' has no split '%s' (it has %s)", base.data->name, name,
+                    list.n ? list.at : "none");
         return value_poison;
     }
     Split *s = base.split;
@@ -269,16 +266,15 @@ Value data_field(Build *b, Value base, const char *name, Span at)
     return value_poison;
 }
 
-Value data_fold(Build *b, Env *env, Value data, Ast *call)
-{
+Value data_fold(Build *b, Env *env, Value data, Ast *call) {
     (void)env;
     if (data.kind != V_POISON)
         build_error(b, call->span, "not supported yet: folds");
     return value_poison;
 }
 
-static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int position, bool *last_given)
-{
+static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int position,
+                        bool *last_given) {
     static const char *const order[] = {"n", "shuffle", "steps", "last"};
     const char *name = a->name ? a->name : position < 4 ? order[position] : "";
     Value x = build_expr(b, env, a->arg.value);
@@ -286,7 +282,9 @@ static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int positio
         return false;
     if (strcmp(name, "n") == 0) {
         if (x.kind == V_HOST) {
-            build_error(b, a->span, "the size of a batch is known when nnc runs: make it a const (nnc -D changes it)");
+            build_error(
+                b, a->span,
+                "the size of a batch is known when nnc runs: make it a const (nnc -D changes it)");
             return false;
         }
         return value_to_int(b, x, "the size of a batch", a->span, &v->sizes[0]);
@@ -307,16 +305,18 @@ static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int positio
         *last_given = true;
         return true;
     }
-    build_error(b, a->span, "batches has no parameter '%s' (its parameters: n, shuffle, steps, last)", name);
+    build_error(b, a->span,
+                "batches has no parameter '%s' (its parameters: n, shuffle, steps, last)", name);
     return false;
 }
 
-Value data_batches(Build *b, Env *env, Value split, Ast *call)
-{
+Value data_batches(Build *b, Env *env, Value split, Ast *call) {
     if (split.kind == V_POISON)
         return split;
     if (split.kind != V_SPLIT) {
-        build_error(b, call->span, "batches are taken of a split (digits.train.batches(64)), found %s", value_text(b, split));
+        build_error(b, call->span,
+                    "batches are taken of a split (digits.train.batches(64)), found %s",
+                    value_text(b, split));
         return value_poison;
     }
     BatchesValue *v = NEW(b->arena, BatchesValue);
@@ -341,8 +341,7 @@ Value data_batches(Build *b, Env *env, Value split, Ast *call)
     return (Value){.kind = V_BATCHES, .batches = v};
 }
 
-Value data_zip(Build *b, Env *env, Ast *call)
-{
+Value data_zip(Build *b, Env *env, Ast *call) {
     int n = call->call.args.n;
     BatchesValue *v = NEW(b->arena, BatchesValue);
     v->n = n;
@@ -357,7 +356,8 @@ Value data_zip(Build *b, Env *env, Ast *call)
         Value x = build_expr(b, env, a->arg.value);
         if (x.kind != V_BATCHES || x.batches->n != 1) {
             if (x.kind != V_POISON)
-                build_error(b, a->span, "zip walks batches side by side, found %s", value_text(b, x));
+                build_error(b, a->span, "zip walks batches side by side, found %s",
+                            value_text(b, x));
             return value_poison;
         }
         v->splits[i] = x.batches->splits[0];
@@ -369,8 +369,7 @@ Value data_zip(Build *b, Env *env, Ast *call)
     return (Value){.kind = V_BATCHES, .batches = v};
 }
 
-static BatchLoop *loop_new(Build *b, const BatchesValue *v, int i, Span at)
-{
+static BatchLoop *loop_new(Build *b, const BatchesValue *v, int i, Span at) {
     BatchLoop *l = NEW(b->arena, BatchLoop);
     l->id = b->p->loops.n;
     l->split = v->splits[i];
@@ -389,25 +388,30 @@ static BatchLoop *loop_new(Build *b, const BatchesValue *v, int i, Span at)
         d.count = c;
     }
     Shape s = {1, {d}};
-    l->index = home_new(b, HOME_INDEX, arena_printf(b->arena, "%s_rows", l->split->set->name), DT_I32, &s, at);
+    l->index = home_new(b, HOME_INDEX, arena_printf(b->arena, "%s_rows", l->split->set->name),
+                        DT_I32, &s, at);
     vec_push(b->arena, &b->p->loops, l);
     return l;
 }
 
 /* Makes the loops of the statement; the use of `field` in the first of them. */
-FieldUse *data_loops(Build *b, const BatchesValue *v, HStmt *stmt, int field, Span at)
-{
+FieldUse *data_loops(Build *b, const BatchesValue *v, HStmt *stmt, int field, Span at) {
     stmt->nloops = v->n;
     stmt->loops = NEW_ARRAY(b->arena, BatchLoop *, v->n);
     for (int i = 0; i < v->n; i++)
         stmt->loops[i] = loop_new(b, v, i, at);
     FieldUse *f = NEW(b->arena, FieldUse);
-    *f = (FieldUse){v->splits[0]->set, v->splits[0]->section, field, stmt->loops[0]->index, stmt->loops[0]->index->shape.dim[0], NULL, NULL};
+    *f = (FieldUse){v->splits[0]->set,
+                    v->splits[0]->section,
+                    field,
+                    stmt->loops[0]->index,
+                    stmt->loops[0]->index->shape.dim[0],
+                    NULL,
+                    NULL};
     return f;
 }
 
-void data_bind(Build *b, Env *env, BatchesValue *v, Ast *pattern, HStmt *stmt)
-{
+void data_bind(Build *b, Env *env, BatchesValue *v, Ast *pattern, HStmt *stmt) {
     int total = 0, names = pattern->kind == AST_TUPLE ? pattern->list.items.n : 1;
     data_loops(b, v, stmt, 0, pattern->span);
     for (int i = 0; i < v->n; i++)
@@ -417,15 +421,22 @@ void data_bind(Build *b, Env *env, BatchesValue *v, Ast *pattern, HStmt *stmt)
         for (int i = 0; i < v->n; i++)
             for (int k = 0; k < v->splits[i]->set->nfields; k++)
                 text_printf(&list, "%s%s", list.n ? ", " : "", v->splits[i]->set->fields[k]);
-        build_error(b, pattern->span, "%d name%s for %d field%s (%s); '_' takes one that is not used", names, names == 1 ? "" : "s",
-                    total, total == 1 ? "" : "s", list.at);
+        build_error(b, pattern->span,
+                    "%d name%s for %d field%s (%s); '_' takes one that is not used", names,
+                    names == 1 ? "" : "s", total, total == 1 ? "" : "s", list.at);
     }
     for (int i = 0, at = 0; i < v->n; i++) {
         DataSet *set = v->splits[i]->set;
         for (int k = 0; k < set->nfields && at < names; k++, at++) {
             Ast *name = pattern->kind == AST_TUPLE ? pattern->list.items.at[at] : pattern;
             FieldUse *f = NEW(b->arena, FieldUse);
-            *f = (FieldUse){set, v->splits[i]->section, k, stmt->loops[i]->index, stmt->loops[i]->index->shape.dim[0], NULL, NULL};
+            *f = (FieldUse){set,
+                            v->splits[i]->section,
+                            k,
+                            stmt->loops[i]->index,
+                            stmt->loops[i]->index->shape.dim[0],
+                            NULL,
+                            NULL};
             if (name->kind == AST_NAME && strcmp(name->name, "_") != 0)
                 env_add(b, env, name->name, BIND_FIELD, value_none, name->span)->field = f;
         }

@@ -36,7 +36,8 @@ DType field_type(Build *b, const FieldUse *f); /* declared element type */
 
 /* build_field.c */
 Ast *field_expr(const DataInfo *info, int section, const char *field);
-Node *field_raw(Build *b, DataInfo *info, FieldUse *f); /* before it is standardized; NULL after an error */
+Node *field_raw(Build *b, DataInfo *info,
+                FieldUse *f); /* before it is standardized; NULL after an error */
 void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at);
 
 #endif

@@ -2,8 +2,7 @@
 #include "build.h"
 #include <math.h>
 
-static Value eval_name(Build *b, Env *env, Ast *e)
-{
+static Value eval_name(Build *b, Env *env, Ast *e) {
     Binding *bind = build_lookup(env, e->name);
     if (bind)
         return build_binding(b, bind, e->span);
@@ -29,20 +28,29 @@ static Value eval_name(Build *b, Env *env, Ast *e)
     return value_poison;
 }
 
-static Op binary_op(BinaryOp op)
-{
+static Op binary_op(BinaryOp op) {
     static const Op table[] = {
-        [BINARY_OR] = OP_or, [BINARY_AND] = OP_and, [BINARY_EQ] = OP_eq, [BINARY_NE] = OP_ne,
-        [BINARY_LT] = OP_lt, [BINARY_LE] = OP_le, [BINARY_GT] = OP_lt, [BINARY_GE] = OP_le,
-        [BINARY_ADD] = OP_add, [BINARY_SUB] = OP_sub, [BINARY_MUL] = OP_mul, [BINARY_DIV] = OP_div,
-        [BINARY_FLOORDIV] = OP_floordiv, [BINARY_MOD] = OP_mod, [BINARY_POW] = OP_pow,
+        [BINARY_OR] = OP_or,
+        [BINARY_AND] = OP_and,
+        [BINARY_EQ] = OP_eq,
+        [BINARY_NE] = OP_ne,
+        [BINARY_LT] = OP_lt,
+        [BINARY_LE] = OP_le,
+        [BINARY_GT] = OP_lt,
+        [BINARY_GE] = OP_le,
+        [BINARY_ADD] = OP_add,
+        [BINARY_SUB] = OP_sub,
+        [BINARY_MUL] = OP_mul,
+        [BINARY_DIV] = OP_div,
+        [BINARY_FLOORDIV] = OP_floordiv,
+        [BINARY_MOD] = OP_mod,
+        [BINARY_POW] = OP_pow,
     };
     return table[op];
 }
 
 /* `mask == none`, `act == relu`: values that are known now and are no numbers. */
-static bool compare_known(Build *b, const Ast *e, Value x, Value y, Value *out)
-{
+static bool compare_known(Build *b, const Ast *e, Value x, Value y, Value *out) {
     bool none = x.kind == V_NONE || y.kind == V_NONE;
     bool eq = e->binary.op == BINARY_EQ;
     if (!none || (!eq && e->binary.op != BINARY_NE))
@@ -52,8 +60,7 @@ static bool compare_known(Build *b, const Ast *e, Value x, Value y, Value *out)
     return true;
 }
 
-static Value eval_binary(Build *b, Env *env, Ast *e)
-{
+static Value eval_binary(Build *b, Env *env, Ast *e) {
     Value x = build_expr(b, env, e->binary.left);
     BinaryOp op = e->binary.op;
     if (x.kind == V_BOOL && (op == BINARY_AND || op == BINARY_OR) && x.boolean == (op == BINARY_OR))
@@ -70,8 +77,7 @@ static Value eval_binary(Build *b, Env *env, Ast *e)
     return value_binary(b, binary_op(op), swap ? y : x, swap ? x : y, e->span);
 }
 
-static Value eval_pipe(Build *b, Env *env, Ast *e)
-{
+static Value eval_pipe(Build *b, Env *env, Ast *e) {
     Value x = build_expr(b, env, e->pipe.left);
     if (x.kind == V_POISON)
         return x;
@@ -85,8 +91,7 @@ static Value eval_pipe(Build *b, Env *env, Ast *e)
 }
 
 /* c ? x : y for a run-time scalar c. */
-Value value_select(Build *b, Value c, Value x, Value y, Span at)
-{
+Value value_select(Build *b, Value c, Value x, Value y, Span at) {
     if (x.kind == V_POISON || y.kind == V_POISON)
         return value_poison;
     if (x.kind == V_LIST && y.kind == V_LIST && x.list->n == y.list->n) {
@@ -108,9 +113,9 @@ Value value_select(Build *b, Value c, Value x, Value y, Span at)
     return value_node(graph_where(b->g, graph_broadcast_to(b->g, nc, &nx->shape), nx, ny));
 }
 
-/* An `if` whose condition is known picks a side; a run-time scalar condition computes both and selects. */
-static Value eval_if(Build *b, Env *env, Ast *e)
-{
+/* An `if` whose condition is known picks a side; a run-time scalar condition computes both and
+ * selects. */
+static Value eval_if(Build *b, Env *env, Ast *e) {
     Value c = build_expr(b, env, e->cond.cond);
     if (c.kind == V_POISON)
         return c;
@@ -123,12 +128,15 @@ static Value eval_if(Build *b, Env *env, Ast *e)
     bool scalar = (c.kind == V_HOST && c.host->type == HT_BOOL) ||
                   (c.kind == V_TENSOR && c.node->dtype == DT_BOOL && c.node->shape.rank == 0);
     if (!scalar) {
-        build_error(b, e->cond.cond->span, "the condition of 'if' must be a bool, found %s%s", value_text(b, c),
+        build_error(b, e->cond.cond->span, "the condition of 'if' must be a bool, found %s%s",
+                    value_text(b, c),
                     c.kind == V_TENSOR ? " (where(c, a, b) selects element by element)" : "");
         return value_poison;
     }
     if (b->frame && b->frame->instance) {
-        build_error(b, e->cond.cond->span, "inside a layer the condition of 'if' must be known when nnc runs (where(c, a, b) selects)");
+        build_error(b, e->cond.cond->span,
+                    "inside a layer the condition of 'if' must be known when nnc runs (where(c, a, "
+                    "b) selects)");
         return value_poison;
     }
     if (!e->cond.other) {
@@ -136,12 +144,12 @@ static Value eval_if(Build *b, Env *env, Ast *e)
         return value_poison;
     }
     Value x = build_block(b, env, e->cond.then);
-    Value y = e->cond.other->kind == AST_IF ? eval_if(b, env, e->cond.other) : build_block(b, env, e->cond.other);
+    Value y = e->cond.other->kind == AST_IF ? eval_if(b, env, e->cond.other)
+                                            : build_block(b, env, e->cond.other);
     return value_select(b, c, x, y, e->span);
 }
 
-static Value eval_items(Build *b, Env *env, const AstList *items, bool tuple)
-{
+static Value eval_items(Build *b, Env *env, const AstList *items, bool tuple) {
     Value *at = NEW_ARRAY(b->arena, Value, items->n + 1);
     bool ok = true;
     for (int i = 0; i < items->n; i++) {
@@ -152,8 +160,7 @@ static Value eval_items(Build *b, Env *env, const AstList *items, bool tuple)
 }
 
 /* parts of a model: net.body */
-static Value model_part(Build *b, Value base, Ast *e)
-{
+static Value model_part(Build *b, Value base, Ast *e) {
     const Instance *in = base.model;
     VEC(const char *) names = {0};
     for (int i = 0; i < in->children.n; i++) {
@@ -167,18 +174,19 @@ static Value model_part(Build *b, Value base, Ast *e)
             return value_node(home_value(b, in->homes.at[i]));
     }
     if (!names.n && !in->applied) {
-        build_error(b, e->span, "'%s' has no parts yet: they are known after its first use", in->name);
+        build_error(b, e->span, "'%s' has no parts yet: they are known after its first use",
+                    in->name);
         return value_poison;
     }
     Text list = {.arena = b->arena};
     for (int i = 0; i < names.n; i++)
         text_printf(&list, "%s%s", i ? ", " : "", names.at[i]);
-    build_error(b, e->name_span, "'%s' has no part '%s' (its parts: %s)", in->name, e->name, list.n ? list.at : "none");
+    build_error(b, e->name_span, "'%s' has no part '%s' (its parts: %s)", in->name, e->name,
+                list.n ? list.at : "none");
     return value_poison;
 }
 
-static Value eval_field(Build *b, Env *env, Ast *e)
-{
+static Value eval_field(Build *b, Env *env, Ast *e) {
     Value base = build_expr(b, env, e->field.base);
     switch (base.kind) {
     case V_POISON:
@@ -194,14 +202,14 @@ static Value eval_field(Build *b, Env *env, Ast *e)
     }
 }
 
-static Value eval_unary(Build *b, Env *env, Ast *e)
-{
+static Value eval_unary(Build *b, Env *env, Ast *e) {
     Value x = build_expr(b, env, e->unary.x);
-    return x.kind == V_POISON ? x : value_unary(b, e->unary.op == UNARY_NEG ? OP_neg : OP_not, x, e->span);
+    return x.kind == V_POISON
+               ? x
+               : value_unary(b, e->unary.op == UNARY_NEG ? OP_neg : OP_not, x, e->span);
 }
 
-Value build_expr(Build *b, Env *env, Ast *e)
-{
+Value build_expr(Build *b, Env *env, Ast *e) {
     if (!diag_file(b->diag, e->span.file)->library)
         b->g->span = e->span;
     switch (e->kind) {
@@ -256,8 +264,7 @@ Value build_expr(Build *b, Env *env, Ast *e)
 
 /* ---- statements of functions, layers and rules: run while nnc runs ---- */
 
-static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind)
-{
+static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {
     if (pattern->kind == AST_NAME) {
         if (strcmp(pattern->name, "_") == 0)
             return;
@@ -269,13 +276,14 @@ static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind
     const AstList *items = &pattern->list.items;
     bool fits = v.kind == V_LIST && v.list->n == items->n;
     if (!fits && v.kind != V_POISON)
-        build_error(b, pattern->span, "%d names for %s", items->n, v.kind == V_LIST ? arena_printf(b->arena, "%d values", v.list->n) : value_text(b, v));
+        build_error(b, pattern->span, "%d names for %s", items->n,
+                    v.kind == V_LIST ? arena_printf(b->arena, "%d values", v.list->n)
+                                     : value_text(b, v));
     for (int i = 0; i < items->n; i++)
         let_pattern(b, env, items->at[i], fits ? v.list->at[i] : value_poison, kind);
 }
 
-Value build_let_value(Build *b, Env *env, Ast *s)
-{
+Value build_let_value(Build *b, Env *env, Ast *s) {
     Value v = build_expr(b, env, s->let.value);
     if (v.kind == V_NONE && s->let.value->kind == AST_IF) {
         build_error(b, s->let.value->span, "this 'if' gives no value");
@@ -284,24 +292,27 @@ Value build_let_value(Build *b, Env *env, Ast *s)
     return match_type(b, env, s->let.type, v, "the value", s->let.value->span);
 }
 
-void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind)
-{
+void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {
     let_pattern(b, env, pattern, v, kind);
 }
 
-static bool for_values(Build *b, Env *env, Ast *iter, Value *out)
-{
+static bool for_values(Build *b, Env *env, Ast *iter, Value *out) {
     if (iter->kind != AST_RANGE) {
         *out = build_expr(b, env, iter);
         if (out->kind == V_LIST)
             return true;
         if (out->kind != V_POISON)
-            build_error(b, iter->span, "in functions and layers 'for' runs over a constant range or list, found %s", value_text(b, *out));
+            build_error(
+                b, iter->span,
+                "in functions and layers 'for' runs over a constant range or list, found %s",
+                value_text(b, *out));
         return false;
     }
     int64_t lo, hi;
-    if (!value_to_int(b, build_expr(b, env, iter->range.lo), "the start of the range", iter->range.lo->span, &lo) ||
-        !value_to_int(b, build_expr(b, env, iter->range.hi), "the end of the range", iter->range.hi->span, &hi))
+    if (!value_to_int(b, build_expr(b, env, iter->range.lo), "the start of the range",
+                      iter->range.lo->span, &lo) ||
+        !value_to_int(b, build_expr(b, env, iter->range.hi), "the end of the range",
+                      iter->range.hi->span, &hi))
         return false;
     int64_t n = hi - lo + iter->range.inclusive;
     if (n > 100000) {
@@ -316,8 +327,7 @@ static bool for_values(Build *b, Env *env, Ast *iter, Value *out)
     return true;
 }
 
-static void unrolled_for(Build *b, Env *env, Ast *s)
-{
+static void unrolled_for(Build *b, Env *env, Ast *s) {
     Value list;
     if (!for_values(b, env, s->loop.iter, &list))
         return;
@@ -329,8 +339,7 @@ static void unrolled_for(Build *b, Env *env, Ast *s)
     }
 }
 
-static void sub_model(Build *b, Env *env, Ast *s)
-{
+static void sub_model(Build *b, Env *env, Ast *s) {
     Instance *parent = b->frame ? b->frame->instance : NULL;
     if (!parent) {
         build_error(b, s->span, "'sub' belongs into a layer; in a task use a model");
@@ -347,23 +356,25 @@ static void sub_model(Build *b, Env *env, Ast *s)
 }
 
 /* A state of a layer is written once per executed call, and only in training (ruling A3). */
-static void state_write(Build *b, Binding *bind, Value v, Span at)
-{
+static void state_write(Build *b, Binding *bind, Value v, Span at) {
     Node *n = value_to_node(b, v, bind->home->dtype, at);
     if (!n)
         return;
-    if (n->shape.rank > bind->home->shape.rank || (n->shape.rank && !shape_equal(&n->shape, &bind->home->shape)) ||
+    if (n->shape.rank > bind->home->shape.rank ||
+        (n->shape.rank && !shape_equal(&n->shape, &bind->home->shape)) ||
         n->dtype != bind->home->dtype) {
-        build_error(b, at, "'%s' is %s%s, this value is %s", bind->name, dtype_name(bind->home->dtype),
-                    shape_text(b->arena, &bind->home->shape), value_text(b, value_node(n)));
+        build_error(b, at, "'%s' is %s%s, this value is %s", bind->name,
+                    dtype_name(bind->home->dtype), shape_text(b->arena, &bind->home->shape),
+                    value_text(b, value_node(n)));
         return;
     }
-    home_write(b, bind->home, graph_unary(b->g, OP_stop, graph_broadcast_to(b->g, n, &bind->home->shape)));
+    home_write(b, bind->home,
+               graph_unary(b->g, OP_stop, graph_broadcast_to(b->g, n, &bind->home->shape)));
 }
 
-Value assigned_value(Build *b, Env *env, Ast *s, Value old)
-{
-    static const Op ops[] = {[ASSIGN_ADD] = OP_add, [ASSIGN_SUB] = OP_sub, [ASSIGN_MUL] = OP_mul, [ASSIGN_DIV] = OP_div};
+Value assigned_value(Build *b, Env *env, Ast *s, Value old) {
+    static const Op ops[] = {
+        [ASSIGN_ADD] = OP_add, [ASSIGN_SUB] = OP_sub, [ASSIGN_MUL] = OP_mul, [ASSIGN_DIV] = OP_div};
     Value v = build_expr(b, env, s->assign.value);
     if (s->assign.op == ASSIGN_SET || v.kind == V_POISON || old.kind == V_POISON)
         return v;
@@ -371,8 +382,7 @@ Value assigned_value(Build *b, Env *env, Ast *s, Value old)
 }
 
 /* Assignments while nnc runs: variables of functions and layers, states, parameters of rules. */
-void build_assign_known(Build *b, Env *env, Ast *s)
-{
+void build_assign_known(Build *b, Env *env, Ast *s) {
     Ast *t = s->assign.target;
     Ast *name = t->kind == AST_INDEX ? t->index.base : t;
     if (name->kind != AST_NAME) {
@@ -393,7 +403,8 @@ void build_assign_known(Build *b, Env *env, Ast *s)
     if (v.kind == V_POISON)
         return;
     if (bind->kind == BIND_HOME && bind->home->kind == HOME_PARAM) {
-        build_error(b, t->span, "'%s' is a parameter: tasks change it, layers and functions do not", name->name);
+        build_error(b, t->span, "'%s' is a parameter: tasks change it, layers and functions do not",
+                    name->name);
     } else if (bind->kind == BIND_HOME) {
         if (bind->home->kind == HOME_STATE && !b->training)
             return;
@@ -401,14 +412,14 @@ void build_assign_known(Build *b, Env *env, Ast *s)
     } else if (bind->kind == BIND_VAR) {
         bind->value = v;
     } else {
-        build_error(b, t->span, "'%s' is not a variable: declare it with 'var' to assign to it", name->name);
+        build_error(b, t->span, "'%s' is not a variable: declare it with 'var' to assign to it",
+                    name->name);
         diag_note(b->diag, bind->span, "declared here");
     }
 }
 
 /* One statement in a function, layer or rule; *v gets the value of an expression. */
-static void known_stmt(Build *b, Env *env, Ast *s, Value *v)
-{
+static void known_stmt(Build *b, Env *env, Ast *s, Value *v) {
     switch (s->kind) {
     case AST_LET:
         build_pattern(b, env, s->let.pattern, build_let_value(b, env, s), BIND_LET);
@@ -459,8 +470,7 @@ static void known_stmt(Build *b, Env *env, Ast *s, Value *v)
     }
 }
 
-Value build_block(Build *b, Env *env, Ast *block)
-{
+Value build_block(Build *b, Env *env, Ast *block) {
     Env *inner = env_new(b, env);
     Value v = value_none;
     for (int i = 0; i < block->block.stmts.n; i++) {

@@ -1,13 +1,12 @@
 /* build_field.c: the value of a data field over a batch of rows.
  *
- * A field's expression has two parts: the source call, which becomes a DataSource that the trainer reads and keeps in
- * its stored type, and the rest, which is a graph over a batch. An expression without a source is a tensor computed at
- * start.
+ * A field's expression has two parts: the source call, which becomes a DataSource that the trainer
+ * reads and keeps in its stored type, and the rest, which is a graph over a batch. An expression
+ * without a source is a tensor computed at start.
  */
 #include "build_data.h"
 
-Ast *field_expr(const DataInfo *info, int section, const char *field)
-{
+Ast *field_expr(const DataInfo *info, int section, const char *field) {
     for (int i = 0, k = 0; i < info->decl->data.items.n; i++) {
         Ast *item = info->decl->data.items.at[i];
         if (item->kind != AST_SECTION || k++ != section)
@@ -28,18 +27,19 @@ typedef struct TensorField {
     DataSource *source;
 } TensorField;
 
-static void run_tensor_field(Build *b, void *arg)
-{
+static void run_tensor_field(Build *b, void *arg) {
     TensorField *t = (TensorField *)arg;
     Value v = build_expr(b, t->info->env, t->expr);
     Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, field_type(b, t->use), t->expr->span);
     if (!n)
         return;
     if (!n->shape.rank || shape_count(&n->shape)) {
-        build_error(b, t->expr->span, "a field is a tensor with one row for each sample, found %s", value_text(b, v));
+        build_error(b, t->expr->span, "a field is a tensor with one row for each sample, found %s",
+                    value_text(b, v));
         return;
     }
-    Home *h = home_new(b, HOME_CONST, t->use->set->fields[t->use->field], n->dtype, &n->shape, t->expr->span);
+    Home *h = home_new(b, HOME_CONST, t->use->set->fields[t->use->field], n->dtype, &n->shape,
+                       t->expr->span);
     h->path = t->source->name;
     home_write(b, h, graph_unary(b->g, OP_stop, n));
     t->source->tensor = h;
@@ -50,8 +50,7 @@ static void run_tensor_field(Build *b, void *arg)
 }
 
 /* A field that is computed, not read. */
-static Value tensor_field(Build *b, DataInfo *info, FieldUse *f, Ast *e)
-{
+static Value tensor_field(Build *b, DataInfo *info, FieldUse *f, Ast *e) {
     DataSource *s = data_source_of(info, e, f);
     if (!s) {
         s = NEW(b->arena, DataSource);
@@ -75,28 +74,29 @@ static Value tensor_field(Build *b, DataInfo *info, FieldUse *f, Ast *e)
 }
 
 /* [B, what the expression gives] as [B, declared]; the same numbers in the same order. */
-static Node *field_shape(Build *b, FieldUse *f, Node *n, Span at)
-{
+static Node *field_shape(Build *b, FieldUse *f, Node *n, Span at) {
     Shape row = field_row(b, f), want = {row.rank + 1, {f->batch}};
     for (int i = 0; i < row.rank; i++)
         want.dim[i + 1] = row.dim[i];
     const char *name = f->set->fields[f->field];
-    if (!n->shape.rank || !dim_equal(n->shape.dim[0], f->batch) || shape_elements(&n->shape) != shape_elements(&want)) {
+    if (!n->shape.rank || !dim_equal(n->shape.dim[0], f->batch) ||
+        shape_elements(&n->shape) != shape_elements(&want)) {
         Shape have = n->shape.rank ? shape_without(&n->shape, 1) : n->shape;
-        build_error(b, at, "'%s' is declared %s, its expression gives %s for a row", name, shape_text(b->arena, &row), shape_text(b->arena, &have));
+        build_error(b, at, "'%s' is declared %s, its expression gives %s for a row", name,
+                    shape_text(b->arena, &row), shape_text(b->arena, &have));
         return NULL;
     }
     n = graph_reshape(b->g, n, &want);
     DType t = field_type(b, f);
     if (n->dtype != t && dtype_is_real(n->dtype) && !dtype_is_real(t)) {
-        build_error(b, at, "'%s' is declared %s, its expression gives %s", name, dtype_name(t), dtype_name(n->dtype));
+        build_error(b, at, "'%s' is declared %s, its expression gives %s", name, dtype_name(t),
+                    dtype_name(n->dtype));
         return NULL;
     }
     return graph_cast(b->g, n, t);
 }
 
-static Node *standardized(Build *b, DataInfo *info, FieldUse *f, Node *n)
-{
+static Node *standardized(Build *b, DataInfo *info, FieldUse *f, Node *n) {
     if (!info->mean[f->field])
         return n;
     Node *mean = graph_broadcast_to(b->g, home_value(b, info->mean[f->field]), &n->shape);
@@ -105,8 +105,7 @@ static Node *standardized(Build *b, DataInfo *info, FieldUse *f, Node *n)
 }
 
 /* The field before it is standardized. */
-Node *field_raw(Build *b, DataInfo *info, FieldUse *f)
-{
+Node *field_raw(Build *b, DataInfo *info, FieldUse *f) {
     Ast *e = field_expr(info, f->section, f->set->fields[f->field]);
     if (!e)
         return NULL;
@@ -121,8 +120,7 @@ Node *field_raw(Build *b, DataInfo *info, FieldUse *f)
     return n ? field_shape(b, f, n, e->span) : NULL;
 }
 
-Value field_value(Build *b, FieldUse *f, Span at)
-{
+Value field_value(Build *b, FieldUse *f, Span at) {
     (void)at;
     if (f->made && f->region == b->region)
         return value_node(f->made);
@@ -149,8 +147,7 @@ typedef struct Stat {
 } Stat;
 
 /* One pass over the split: total += the sum over the batch of x, or of (x - mean)^2. */
-static void stat_pass(Build *b, Stat *s, Home *mean)
-{
+static void stat_pass(Build *b, Stat *s, Home *mean) {
     enum { ROWS = 256 };
     Shape scalar = shape_scalar();
     home_write(b, s->total, graph_constant(b->g, DT_F64, &s->total->shape, 0));
@@ -172,24 +169,27 @@ static void stat_pass(Build *b, Stat *s, Home *mean)
     if (x) {
         x = graph_cast(b->g, x, DT_F64);
         if (mean) {
-            x = graph_binary(b->g, OP_sub, x, graph_broadcast_to(b->g, graph_cast(b->g, home_value(b, mean), DT_F64), &x->shape));
+            x = graph_binary(
+                b->g, OP_sub, x,
+                graph_broadcast_to(b->g, graph_cast(b->g, home_value(b, mean), DT_F64), &x->shape));
             x = graph_binary(b->g, OP_mul, x, x);
         }
-        home_write(b, s->total, graph_binary(b->g, OP_add, home_value(b, s->total), graph_reduce(b->g, OP_sum, x, 1)));
+        home_write(
+            b, s->total,
+            graph_binary(b->g, OP_add, home_value(b, s->total), graph_reduce(b->g, OP_sum, x, 1)));
         Node *n = graph_cast(b->g, graph_count(b->g, use->batch.count), DT_F64);
         home_write(b, s->rows, graph_binary(b->g, OP_add, home_value(b, s->rows), n));
     }
     loop_end(b, &loop);
 }
 
-static Node *stat_mean(Build *b, const Stat *s)
-{
+static Node *stat_mean(Build *b, const Stat *s) {
     Node *t = home_value(b, s->total);
-    return graph_binary(b->g, OP_div, t, graph_broadcast_to(b->g, home_value(b, s->rows), &t->shape));
+    return graph_binary(b->g, OP_div, t,
+                        graph_broadcast_to(b->g, home_value(b, s->rows), &t->shape));
 }
 
-void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at)
-{
+void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at) {
     FieldUse use = {.set = info->set, .section = split->section, .field = field};
     Shape row = field_row(b, &use), scalar = shape_scalar();
     const char *name = info->set->fields[field];
@@ -200,8 +200,10 @@ void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span a
     Stat s = {info, field, split, NULL, NULL, at};
     s.total = home_new(b, HOME_VAR, arena_printf(b->arena, "%s_total", name), DT_F64, &row, at);
     s.rows = home_new(b, HOME_VAR, arena_printf(b->arena, "%s_rows", name), DT_F64, &scalar, at);
-    Home *mean = home_new(b, HOME_CONST, arena_printf(b->arena, "%s_mean", name), b->g->real, &row, at);
-    Home *scale = home_new(b, HOME_CONST, arena_printf(b->arena, "%s_scale", name), b->g->real, &row, at);
+    Home *mean =
+        home_new(b, HOME_CONST, arena_printf(b->arena, "%s_mean", name), b->g->real, &row, at);
+    Home *scale =
+        home_new(b, HOME_CONST, arena_printf(b->arena, "%s_scale", name), b->g->real, &row, at);
     mean->path = arena_printf(b->arena, "%s.%s.mean", info->set->name, name);
     scale->path = arena_printf(b->arena, "%s.%s.scale", info->set->name, name);
     Place old = place_enter(b, info->set->prologue);
@@ -211,8 +213,10 @@ void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span a
     region_close(b);
     stat_pass(b, &s, mean);
     Node *variance = stat_mean(b, &s);
-    Node *zero = graph_constant(b->g, DT_F64, &variance->shape, 0), *one = graph_constant(b->g, DT_F64, &variance->shape, 1);
-    Node *flat = graph_binary(b->g, OP_le, variance, zero); /* a column without spread is only centred */
+    Node *zero = graph_constant(b->g, DT_F64, &variance->shape, 0),
+         *one = graph_constant(b->g, DT_F64, &variance->shape, 1);
+    Node *flat =
+        graph_binary(b->g, OP_le, variance, zero); /* a column without spread is only centred */
     Node *d = graph_where(b->g, flat, one, graph_unary(b->g, OP_sqrt, variance));
     home_write(b, scale, graph_cast(b->g, graph_binary(b->g, OP_div, one, d), b->g->real));
     place_leave(b, &old);

@@ -1,80 +1,69 @@
 /* build_host.c: host expressions, variables and statements. */
 #include "build.h"
 
-static HExpr *host_new(Build *b, HKind kind, HType type)
-{
+static HExpr *host_new(Build *b, HKind kind, HType type) {
     HExpr *h = NEW(b->arena, HExpr);
     h->kind = kind;
     h->type = type;
     return h;
 }
 
-HExpr *host_const_int(Build *b, int64_t i)
-{
+HExpr *host_const_int(Build *b, int64_t i) {
     HExpr *h = host_new(b, HX_CONST, HT_INT);
     h->i = i;
     return h;
 }
 
-HExpr *host_const_real(Build *b, double f)
-{
+HExpr *host_const_real(Build *b, double f) {
     HExpr *h = host_new(b, HX_CONST, HT_REAL);
     h->f = f;
     return h;
 }
 
-HExpr *host_const_bool(Build *b, bool x)
-{
+HExpr *host_const_bool(Build *b, bool x) {
     HExpr *h = host_new(b, HX_CONST, HT_BOOL);
     h->i = x;
     return h;
 }
 
-HExpr *host_const_string(Build *b, const char *s)
-{
+HExpr *host_const_string(Build *b, const char *s) {
     HExpr *h = host_new(b, HX_CONST, HT_STRING);
     h->s = s;
     return h;
 }
 
-HExpr *host_option(Build *b, Option *o)
-{
+HExpr *host_option(Build *b, Option *o) {
     HExpr *h = host_new(b, HX_OPTION, o->type);
     h->option = o;
     return h;
 }
 
-HExpr *host_rows(Build *b, Split *s)
-{
+HExpr *host_rows(Build *b, Split *s) {
     HExpr *h = host_new(b, HX_ROWS, HT_INT);
     h->split = s;
     return h;
 }
 
-HExpr *host_format(Build *b, Format *f)
-{
+HExpr *host_format(Build *b, Format *f) {
     HExpr *h = host_new(b, HX_FORMAT, HT_STRING);
     h->format = f;
     return h;
 }
 
-HExpr *host_node(Build *b, Node *n)
-{
+HExpr *host_node(Build *b, Node *n) {
     HType t = dtype_is_real(n->dtype) ? HT_REAL : n->dtype == DT_BOOL ? HT_BOOL : HT_INT;
     HExpr *h = host_new(b, HX_NODE, t);
     h->node = n;
     return h;
 }
 
-HExpr *host_var(Build *b, HostVar *v)
-{
+HExpr *host_var(Build *b, HostVar *v) {
     HExpr *h = host_new(b, HX_VAR, v->type);
     h->var = v;
     return h;
 }
 
-HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z)
-{
+HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z) {
     HExpr *h = host_new(b, HX_OP, type);
     h->op = op;
     h->args[0] = x;
@@ -84,8 +73,7 @@ HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z)
     return h;
 }
 
-bool host_changes(const HExpr *h)
-{
+bool host_changes(const HExpr *h) {
     if (h->kind == HX_VAR)
         return true;
     if (h->kind == HX_FORMAT)
@@ -98,8 +86,7 @@ bool host_changes(const HExpr *h)
     return false;
 }
 
-HostVar *host_new_var(Build *b, const char *name, HType type)
-{
+HostVar *host_new_var(Build *b, const char *name, HType type) {
     HostVar *v = NEW(b->arena, HostVar);
     v->id = b->p->vars.n;
     v->name = build_identifier(b, name);
@@ -108,8 +95,7 @@ HostVar *host_new_var(Build *b, const char *name, HType type)
     return v;
 }
 
-HStmt *host_stmt(Build *b, HStmtKind kind, Span at)
-{
+HStmt *host_stmt(Build *b, HStmtKind kind, Span at) {
     region_close(b);
     HStmt *s = NEW(b->arena, HStmt);
     s->kind = kind;
@@ -118,8 +104,7 @@ HStmt *host_stmt(Build *b, HStmtKind kind, Span at)
     return s;
 }
 
-void host_set(Build *b, HostVar *v, HExpr *value, Span at)
-{
+void host_set(Build *b, HostVar *v, HExpr *value, Span at) {
     HStmt *s = host_stmt(b, HS_SET, at);
     s->var = v;
     s->value = value;

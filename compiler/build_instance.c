@@ -1,12 +1,12 @@
 /* build_instance.c: instances of layers, their parameters and the paths that name them.
  *
- * The k-th time a body calls a layer at one place, in every application of that body, is the same instance: its key is the
- * place and the round. Paths are made at the end, when it is known which layers a body calls more than once.
+ * The k-th time a body calls a layer at one place, in every application of that body, is the same
+ * instance: its key is the place and the round. Paths are made at the end, when it is known which
+ * layers a body calls more than once.
  */
 #include "build.h"
 
-Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at)
-{
+Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at) {
     Instance *in = NEW(b->arena, Instance);
     in->name = name;
     in->parent = parent;
@@ -18,8 +18,7 @@ Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *
     return in;
 }
 
-Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site)
-{
+Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast *site) {
     if (!parent)
         return instance_new(b, NULL, name, site, site->span);
     int round = 0;
@@ -36,8 +35,7 @@ Instance *instance_child(Build *b, Instance *parent, const char *name, const Ast
     return c;
 }
 
-static Instance *instance_root(Instance *in)
-{
+static Instance *instance_root(Instance *in) {
     while (in && in->parent)
         in = in->parent;
     return in;
@@ -45,25 +43,23 @@ static Instance *instance_root(Instance *in)
 
 /* ---- parameters ---- */
 
-/* An initialiser is named alone, or called without the shape that its first parameter `shape` stands for. */
-static bool takes_shape(const FnValue *f, bool bare)
-{
+/* An initialiser is named alone, or called without the shape that its first parameter `shape`
+ * stands for. */
+static bool takes_shape(const FnValue *f, bool bare) {
     if (f->builtin)
         return bare && strncmp(f->builtin->signature, "shape", 5) == 0;
     return f->decl && f->decl->kind == AST_FN && f->decl->fn.formals.n &&
            strcmp(f->decl->fn.formals.at[0]->name, "shape") == 0;
 }
 
-static Value shape_value(Build *b, const Shape *s)
-{
+static Value shape_value(Build *b, const Shape *s) {
     Value *dims = NEW_ARRAY(b->arena, Value, s->rank + 1);
     for (int i = 0; i < s->rank; i++)
         dims[i] = value_int(s->dim[i].n);
     return value_list(b, dims, s->rank, false);
 }
 
-static Value init_value(Build *b, const Init *init, const Home *h)
-{
+static Value init_value(Build *b, const Init *init, const Home *h) {
     Ast *e = init->expr;
     bool call = e->kind == AST_CALL;
     Ast *callee = call ? e->call.callee : e;
@@ -82,8 +78,7 @@ static Value init_value(Build *b, const Init *init, const Home *h)
 }
 
 /* Gives the home its first (or a new) value in the open region. */
-void home_init(Build *b, Home *h)
-{
+void home_init(Build *b, Home *h) {
     const Init *init = &b->inits.at[h->id];
     if (init->from) {
         Node *n = home_value(b, init->from);
@@ -100,25 +95,25 @@ void home_init(Build *b, Home *h)
     if (n->dtype != h->dtype)
         n = graph_cast(b->g, n, h->dtype);
     if (n->shape.rank > h->shape.rank || (n->shape.rank && !shape_equal(&n->shape, &h->shape))) {
-        build_error(b, init->expr->span, "'%s' is %s, but its first value is %s", h->name, shape_text(b->arena, &h->shape),
-                    shape_text(b->arena, &n->shape));
+        build_error(b, init->expr->span, "'%s' is %s, but its first value is %s", h->name,
+                    shape_text(b->arena, &h->shape), shape_text(b->arena, &n->shape));
         return;
     }
     n = graph_broadcast_to(b->g, n, &h->shape);
-    home_write(b, h, graph_unary(b->g, OP_stop, n)); /* a node of its own: two homes may start from one value */
+    home_write(
+        b, h,
+        graph_unary(b->g, OP_stop, n)); /* a node of its own: two homes may start from one value */
 }
 
 typedef struct InitArg {
     Home *home;
 } InitArg;
 
-static void run_init(Build *b, void *arg)
-{
+static void run_init(Build *b, void *arg) {
     home_init(b, ((InitArg *)arg)->home);
 }
 
-void home_set_init(Build *b, Home *h, Init init)
-{
+void home_set_init(Build *b, Home *h, Init init) {
     while (b->inits.n <= h->id)
         vec_push(b->arena, &b->inits, (Init){0});
     b->inits.at[h->id] = init;
@@ -126,34 +121,35 @@ void home_set_init(Build *b, Home *h, Init init)
     build_at_start(b, run_init, &arg);
 }
 
-static Home *find_home(const Instance *in, const char *name)
-{
+static Home *find_home(const Instance *in, const char *name) {
     for (int i = 0; i < in->homes.n; i++)
         if (in->homes.at[i]->name == name)
             return in->homes.at[i];
     return NULL;
 }
 
-static void check_again(Build *b, const Home *h, const Shape *s, Span at)
-{
+static void check_again(Build *b, const Home *h, const Shape *s, Span at) {
     if (shape_equal(&h->shape, s))
         return;
-    build_error(b, at, "'%s' was made %s, but this call needs %s", h->name, shape_text(b->arena, &h->shape), shape_text(b->arena, s));
+    build_error(b, at, "'%s' was made %s, but this call needs %s", h->name,
+                shape_text(b->arena, &h->shape), shape_text(b->arena, s));
     Instance *in = b->frame->instance;
-    diag_note(b->diag, in->first_call, "the first call made it %s", shape_text(b->arena, &h->shape));
+    diag_note(b->diag, in->first_call, "the first call made it %s",
+              shape_text(b->arena, &h->shape));
 }
 
-static DType param_type(Build *b, const Ast *type)
-{
+static DType param_type(Build *b, const Ast *type) {
     return type_element(b, type ? type->name : NULL);
 }
 
-void build_param(Build *b, Env *env, Ast *decl, HomeKind kind)
-{
+void build_param(Build *b, Env *env, Ast *decl, HomeKind kind) {
     Instance *in = b->frame ? b->frame->instance : NULL;
     const Instance *root = instance_root(in);
     if (in && !root->is_model) {
-        build_error(b, decl->span, "%s has parameters: in tasks and functions it must be a model (model net = %s(…))", in->name, in->name);
+        build_error(
+            b, decl->span,
+            "%s has parameters: in tasks and functions it must be a model (model net = %s(…))",
+            in->name, in->name);
         in = NULL;
     }
     Shape s;
@@ -183,8 +179,7 @@ void build_param(Build *b, Env *env, Ast *decl, HomeKind kind)
     }
 }
 
-void instance_params(Build *b, Instance *in, bool states, ParamSet *out)
-{
+void instance_params(Build *b, Instance *in, bool states, ParamSet *out) {
     for (int i = 0; i < in->homes.n; i++) {
         Home *h = in->homes.at[i];
         if (h->kind != HOME_PARAM && !states)
@@ -201,8 +196,7 @@ void instance_params(Build *b, Instance *in, bool states, ParamSet *out)
 
 /* ---- paths ---- */
 
-static bool has_homes(const Instance *in)
-{
+static bool has_homes(const Instance *in) {
     if (in->homes.n)
         return true;
     for (int i = 0; i < in->children.n; i++)
@@ -211,8 +205,7 @@ static bool has_homes(const Instance *in)
     return false;
 }
 
-static void set_paths(Build *b, Instance *in, const char *path)
-{
+static void set_paths(Build *b, Instance *in, const char *path) {
     for (int i = 0; i < in->homes.n; i++)
         in->homes.at[i]->path = arena_printf(b->arena, "%s.%s", path, in->homes.at[i]->name);
     for (int i = 0; i < in->children.n; i++) {
@@ -224,12 +217,13 @@ static void set_paths(Build *b, Instance *in, const char *path)
             same += counts;
             before += counts && k < i;
         }
-        set_paths(b, c, same > 1 ? arena_printf(b->arena, "%s.%s[%d]", path, c->name, before) : arena_printf(b->arena, "%s.%s", path, c->name));
+        set_paths(b, c,
+                  same > 1 ? arena_printf(b->arena, "%s.%s[%d]", path, c->name, before)
+                           : arena_printf(b->arena, "%s.%s", path, c->name));
     }
 }
 
-void instance_paths(Build *b)
-{
+void instance_paths(Build *b) {
     for (int i = 0; i < b->models.n; i++)
         set_paths(b, b->models.at[i], b->models.at[i]->name);
     for (int i = 0; i < b->p->homes.n; i++) {
@@ -237,7 +231,8 @@ void instance_paths(Build *b)
         if (!h->path)
             h->path = h->name;
     }
-    for (int i = 0; i < b->p->homes.n; i++) { /* adamw.m.net.linear[0].w: the parameters have their paths by now */
+    for (int i = 0; i < b->p->homes.n;
+         i++) { /* adamw.m.net.linear[0].w: the parameters have their paths by now */
         Home *h = b->p->homes.at[i];
         bool one = h->kind == HOME_OPT && h->shape.rank == 0 && h->dtype == DT_I32;
         if (one)
@@ -250,8 +245,7 @@ void instance_paths(Build *b)
 /* ---- models ---- */
 
 /* The instance behind `model name = value` or `sub name = value`. */
-Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast *decl, Ast *value)
-{
+Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast *decl, Ast *value) {
     Instance *in = instance_new(b, parent, name, decl, decl->span);
     if (!parent) {
         in->is_model = true;
@@ -270,7 +264,9 @@ Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast 
     b->frame = frame.parent;
     if (f.kind != V_FN) {
         if (f.kind != V_POISON)
-            build_error(b, value->span, "a model is a layer or function without its first argument, found %s", value_text(b, f));
+            build_error(b, value->span,
+                        "a model is a layer or function without its first argument, found %s",
+                        value_text(b, f));
         return in;
     }
     in->fn = NEW(b->arena, FnValue);
@@ -281,8 +277,7 @@ Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast 
 }
 
 /* A second set of the parameters that `from` has by now: the same tree with homes of its own. */
-static void copy_tree(Build *b, Instance *to, Instance *from)
-{
+static void copy_tree(Build *b, Instance *to, Instance *from) {
     to->copy_of = from;
     to->first_call = from->first_call;
     for (int i = 0; i < from->homes.n; i++) {
@@ -300,9 +295,9 @@ static void copy_tree(Build *b, Instance *to, Instance *from)
     }
 }
 
-/* Function values inside the copied function belong to instances of the original: find their twins. */
-static Instance *twin(const Instance *from, Instance *to, const Instance *x)
-{
+/* Function values inside the copied function belong to instances of the original: find their twins.
+ */
+static Instance *twin(const Instance *from, Instance *to, const Instance *x) {
     if (from == x)
         return to;
     for (int i = 0; i < from->children.n && i < to->children.n; i++) {
@@ -313,8 +308,7 @@ static Instance *twin(const Instance *from, Instance *to, const Instance *x)
     return NULL;
 }
 
-static FnValue *copy_fn(Build *b, const FnValue *f, const Instance *from, Instance *to)
-{
+static FnValue *copy_fn(Build *b, const FnValue *f, const Instance *from, Instance *to) {
     FnValue *g = NEW(b->arena, FnValue);
     *g = *f;
     if (f->instance)
@@ -329,8 +323,7 @@ static FnValue *copy_fn(Build *b, const FnValue *f, const Instance *from, Instan
     return g;
 }
 
-Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what)
-{
+Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what) {
     Value v = build_expr(b, env, what);
     if (v.kind != V_MODEL) {
         if (v.kind != V_POISON)
@@ -338,7 +331,10 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what)
         return in;
     }
     if (!v.model->applied && !v.model->children.n) {
-        build_error(b, what->span, "'%s' has no parameters yet: a copy is made after the first use fixed their sizes", v.model->name);
+        build_error(
+            b, what->span,
+            "'%s' has no parameters yet: a copy is made after the first use fixed their sizes",
+            v.model->name);
         return in;
     }
     copy_tree(b, in, v.model);
@@ -347,16 +343,14 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what)
     return in;
 }
 
-static void reset_instance(Build *b, Instance *in)
-{
+static void reset_instance(Build *b, Instance *in) {
     for (int i = 0; i < in->homes.n; i++)
         home_init(b, in->homes.at[i]);
     for (int i = 0; i < in->children.n; i++)
         reset_instance(b, in->children.at[i]);
 }
 
-void build_reset(Build *b, Env *env, Ast *s)
-{
+void build_reset(Build *b, Env *env, Ast *s) {
     for (int i = 0; i < s->reset.items.n; i++) {
         Ast *item = s->reset.items.at[i];
         Value v = build_expr(b, env, item);
@@ -366,6 +360,7 @@ void build_reset(Build *b, Env *env, Ast *s)
         else if (bind && bind->kind == BIND_HOME && bind->home->kind == HOME_PARAM)
             home_init(b, bind->home);
         else if (v.kind != V_POISON)
-            build_error(b, item->span, "reset takes models and parameters, found %s", value_text(b, v));
+            build_error(b, item->span, "reset takes models and parameters, found %s",
+                        value_text(b, v));
     }
 }

@@ -1,8 +1,7 @@
 /* build_loop.c: run-time loops of tasks, `every`, and reductions over data. */
 #include "build.h"
 
-void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at)
-{
+void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at) {
     loop->stmt = host_stmt(b, kind, at);
     loop->stmt->body = NEW(b->arena, HBlock);
     loop->outer = b->block;
@@ -14,8 +13,7 @@ void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at)
     b->loop_start = b->g->nodes.n;
 }
 
-void loop_end(Build *b, LoopInfo *loop)
-{
+void loop_end(Build *b, LoopInfo *loop) {
     if (loop->yields)
         reduce_round(b, loop);
     region_close(b);
@@ -24,18 +22,17 @@ void loop_end(Build *b, LoopInfo *loop)
     b->loop_start = loop->start;
 }
 
-static void insert_stmts(Build *b, HBlock *to, int at, const HBlock *from)
-{
+static void insert_stmts(Build *b, HBlock *to, int at, const HBlock *from) {
     int n = from->stmts.n;
     for (int i = 0; i < n; i++)
         vec_push(b->arena, &to->stmts, NULL);
-    memmove(to->stmts.at + at + n, to->stmts.at + at, sizeof(HStmt *) * (size_t)(to->stmts.n - n - at));
+    memmove(to->stmts.at + at + n, to->stmts.at + at,
+            sizeof(HStmt *) * (size_t)(to->stmts.n - n - at));
     if (n)
         memcpy(to->stmts.at + at, from->stmts.at, sizeof(HStmt *) * (size_t)n);
 }
 
-void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), void *arg)
-{
+void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), void *arg) {
     HBlock block = {0};
     Task *task = b->task;
     Place old = place_enter(b, &block);
@@ -46,8 +43,8 @@ void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), vo
     loop->index += block.stmts.n;
 }
 
-static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop, Span at)
-{
+static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop,
+                       Span at) {
     HExpr *lo = value_to_host(b, build_expr(b, env, iter->range.lo), iter->range.lo->span);
     HExpr *hi = value_to_host(b, build_expr(b, env, iter->range.hi), iter->range.hi->span);
     if (!lo || !hi)
@@ -64,7 +61,8 @@ static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, L
     loop_begin(b, loop, HS_FOR, at);
     loop->stmt->var = v;
     loop->stmt->value = lo;
-    loop->stmt->limit = iter->range.inclusive ? host_op(b, OP_add, HT_INT, hi, host_const_int(b, 1), NULL) : hi;
+    loop->stmt->limit =
+        iter->range.inclusive ? host_op(b, OP_add, HT_INT, hi, host_const_int(b, 1), NULL) : hi;
     loop->stmt->reverse = iter->range.reverse;
     Env *inner = env_new(b, env);
     env_add(b, inner, pattern->name, BIND_LET, value_host(host_var(b, v)), pattern->span);
@@ -72,8 +70,8 @@ static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, L
     loop_end(b, loop);
 }
 
-static void over_batches(Build *b, Env *env, Ast *pattern, BatchesValue *batches, Ast *body, LoopInfo *loop, Span at)
-{
+static void over_batches(Build *b, Env *env, Ast *pattern, BatchesValue *batches, Ast *body,
+                         LoopInfo *loop, Span at) {
     loop_begin(b, loop, HS_BATCHES, at);
     Env *inner = env_new(b, env);
     data_bind(b, inner, batches, pattern, loop->stmt);
@@ -82,8 +80,8 @@ static void over_batches(Build *b, Env *env, Ast *pattern, BatchesValue *batches
 }
 
 /* true when it was a loop at run time */
-static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop, Span at)
-{
+static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop,
+                     Span at) {
     if (iter->kind == AST_RANGE) {
         over_range(b, env, pattern, iter, body, loop, at);
         return true;
@@ -104,18 +102,17 @@ static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, Loo
     if (v.kind == V_SPLIT)
         build_error(b, iter->span, "a split is walked in batches: %s.batches(64)", v.split->name);
     else if (v.kind != V_POISON)
-        build_error(b, iter->span, "'for' runs over a range, a list or batches, found %s", value_text(b, v));
+        build_error(b, iter->span, "'for' runs over a range, a list or batches, found %s",
+                    value_text(b, v));
     return false;
 }
 
-void build_for(Build *b, Env *env, Ast *s)
-{
+void build_for(Build *b, Env *env, Ast *s) {
     LoopInfo loop = {0};
     run_loop(b, env, s->loop.pattern, s->loop.iter, s->loop.body, &loop, s->span);
 }
 
-void build_while(Build *b, Env *env, Ast *s)
-{
+void build_while(Build *b, Env *env, Ast *s) {
     LoopInfo loop = {0};
     loop_begin(b, &loop, HS_WHILE, s->span);
     loop.stmt->cond = NEW(b->arena, HBlock);
@@ -123,7 +120,8 @@ void build_while(Build *b, Env *env, Ast *s)
     Value c = build_expr(b, env, s->whilst.cond);
     HExpr *h = c.kind == V_POISON ? NULL : value_to_host(b, c, s->whilst.cond->span);
     if (h && h->type != HT_BOOL)
-        build_error(b, s->whilst.cond->span, "the condition of 'while' must be a bool, found %s", value_text(b, c));
+        build_error(b, s->whilst.cond->span, "the condition of 'while' must be a bool, found %s",
+                    value_text(b, c));
     loop.stmt->value = h;
     region_close(b);
     b->block = loop.stmt->body;
@@ -131,10 +129,10 @@ void build_while(Build *b, Env *env, Ast *s)
     loop_end(b, &loop);
 }
 
-void build_jump(Build *b, Ast *s)
-{
+void build_jump(Build *b, Ast *s) {
     if (!b->loop) {
-        build_error(b, s->span, "'%s' outside of a loop", s->kind == AST_BREAK ? "break" : "continue");
+        build_error(b, s->span, "'%s' outside of a loop",
+                    s->kind == AST_BREAK ? "break" : "continue");
         return;
     }
     host_stmt(b, s->kind == AST_BREAK ? HS_BREAK : HS_CONTINUE, s->span)->loop = b->loop->stmt;
@@ -145,15 +143,14 @@ typedef struct SetArg {
     Span at;
 } SetArg;
 
-static void run_zero(Build *b, void *arg)
-{
+static void run_zero(Build *b, void *arg) {
     SetArg *a = (SetArg *)arg;
     host_set(b, a->var, host_const_int(b, 0), a->at);
 }
 
-/* A counter is set to 0 before the loop, grows at the head of each round, and is asked here (ruling A18). */
-void build_every(Build *b, Env *env, Ast *s)
-{
+/* A counter is set to 0 before the loop, grows at the head of each round, and is asked here (ruling
+ * A18). */
+void build_every(Build *b, Env *env, Ast *s) {
     LoopInfo *loop = b->loop;
     if (!loop) {
         build_error(b, s->span, "'every' outside of a loop");
@@ -183,11 +180,12 @@ void build_every(Build *b, Env *env, Ast *s)
 
 /* ---- mean|sum|max|min for: sums in f64, a mean weighs each batch by its rows ---- */
 
-void build_yield(Build *b, Env *env, Ast *s)
-{
+void build_yield(Build *b, Env *env, Ast *s) {
     Yields *y = b->loop ? b->loop->yields : NULL;
     if (!y || b->block != b->loop->stmt->body) {
-        build_error(b, s->span, "'yield' stands in the body of mean|sum|max|min for, not inside an inner block");
+        build_error(
+            b, s->span,
+            "'yield' stands in the body of mean|sum|max|min for, not inside an inner block");
         return;
     }
     if (y->times++) {
@@ -216,8 +214,7 @@ typedef struct Totals {
     double start;
 } Totals;
 
-static void run_clear(Build *b, void *arg)
-{
+static void run_clear(Build *b, void *arg) {
     Totals *t = (Totals *)arg;
     for (int i = 0; i < t->n; i++)
         home_write(b, t->sums[i], graph_constant(b->g, DT_F64, &t->sums[i]->shape, t->start));
@@ -225,29 +222,32 @@ static void run_clear(Build *b, void *arg)
         home_write(b, t->rows, graph_constant(b->g, DT_F64, &t->rows->shape, 0));
 }
 
-static Home *total_home(Build *b, const char *name, const Shape *s, Span at)
-{
+static Home *total_home(Build *b, const char *name, const Shape *s, Span at) {
     return home_new(b, HOME_VAR, name, DT_F64, s, at);
 }
 
 /* The rows of this round: what a mean weighs it by. */
-static Node *round_weight(Build *b, const LoopInfo *loop)
-{
+static Node *round_weight(Build *b, const LoopInfo *loop) {
     Shape s = shape_scalar();
     if (loop->stmt->kind != HS_BATCHES)
         return graph_constant(b->g, DT_F64, &s, 1);
     const BatchLoop *l = loop->stmt->loops[0];
-    return l->count ? graph_cast(b->g, graph_count(b->g, l->count), DT_F64) : graph_constant(b->g, DT_F64, &s, (double)l->size);
+    return l->count ? graph_cast(b->g, graph_count(b->g, l->count), DT_F64)
+                    : graph_constant(b->g, DT_F64, &s, (double)l->size);
 }
 
-static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields *y, Totals *t, Span at)
-{
-    static const Op ops[] = {[REDUCE_MEAN] = OP_add, [REDUCE_SUM] = OP_add, [REDUCE_MAX] = OP_maximum, [REDUCE_MIN] = OP_minimum};
+static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields *y, Totals *t,
+                       Span at) {
+    static const Op ops[] = {[REDUCE_MEAN] = OP_add,
+                             [REDUCE_SUM] = OP_add,
+                             [REDUCE_MAX] = OP_maximum,
+                             [REDUCE_MIN] = OP_minimum};
     Node *weight = op == REDUCE_MEAN ? round_weight(b, loop) : NULL;
     for (int i = 0; i < y->nodes.n; i++) {
         Node *n = y->nodes.at[i];
         if (shape_count(&n->shape)) {
-            build_error(b, at, "what is yielded must have a fixed shape, found %s", shape_text(b->arena, &n->shape));
+            build_error(b, at, "what is yielded must have a fixed shape, found %s",
+                        shape_text(b->arena, &n->shape));
             return;
         }
         t->sums[i] = total_home(b, n->name ? n->name : "total", &n->shape, at);
@@ -264,21 +264,20 @@ static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields
     }
 }
 
-static Value totals_value(Build *b, ReduceOp op, const Totals *t, const Yields *y)
-{
+static Value totals_value(Build *b, ReduceOp op, const Totals *t, const Yields *y) {
     Value *out = NEW_ARRAY(b->arena, Value, t->n + 1);
     for (int i = 0; i < t->n; i++) {
         Node *x = home_value(b, t->sums[i]);
         if (op == REDUCE_MEAN)
-            x = graph_binary(b->g, OP_div, x, graph_broadcast_to(b->g, home_value(b, t->rows), &x->shape));
+            x = graph_binary(b->g, OP_div, x,
+                             graph_broadcast_to(b->g, home_value(b, t->rows), &x->shape));
         bool whole = op != REDUCE_MEAN && dtype_is_int(y->nodes.at[i]->dtype);
         out[i] = value_node(graph_cast(b->g, x, whole ? y->nodes.at[i]->dtype : b->g->real));
     }
     return y->single && t->n ? out[0] : value_list(b, out, t->n, true);
 }
 
-Value build_reduce_for(Build *b, Env *env, Ast *e)
-{
+Value build_reduce_for(Build *b, Env *env, Ast *e) {
     ReduceOp op = e->reduce.op;
     Yields y = {0};
     LoopInfo loop = {.yields = &y};
@@ -302,8 +301,7 @@ Value build_reduce_for(Build *b, Env *env, Ast *e)
 }
 
 /* At the end of the body, while its last region is still open. */
-void reduce_round(Build *b, LoopInfo *loop)
-{
+void reduce_round(Build *b, LoopInfo *loop) {
     Yields *y = loop->yields;
     for (int i = 0; i < y->nodes.n; i++)
         if (!y->nodes.at[i])

@@ -1,13 +1,12 @@
 /* build_region.c: regions, homes and the places where statements are put.
  *
- * A region is always open while build runs. Closing it appends its HS_REGION statement to the current block (an empty
- * region is forgotten) and opens the next one. A home has one current version in the open region: the node that reads it,
- * or the node that was written last.
+ * A region is always open while build runs. Closing it appends its HS_REGION statement to the
+ * current block (an empty region is forgotten) and opens the next one. A home has one current
+ * version in the open region: the node that reads it, or the node that was written last.
  */
 #include "build.h"
 
-static void region_begin(Build *b)
-{
+static void region_begin(Build *b) {
     Region *r = NEW(b->arena, Region);
     b->region = r;
     b->g->region = r;
@@ -17,8 +16,7 @@ static void region_begin(Build *b)
         b->current.at[i] = NULL;
 }
 
-static bool region_is_empty(const Build *b)
-{
+static bool region_is_empty(const Build *b) {
     if (b->region->writes.n)
         return false;
     for (int i = b->region_start; i < b->g->nodes.n; i++)
@@ -27,8 +25,7 @@ static bool region_is_empty(const Build *b)
     return true;
 }
 
-void region_close(Build *b)
-{
+void region_close(Build *b) {
     if (region_is_empty(b))
         return;
     Region *r = b->region;
@@ -46,11 +43,11 @@ void region_close(Build *b)
     b->runs = NULL;
     region_begin(b);
     if (runs) /* random numbers differ from one execution to the next */
-        host_set(b, runs, host_op(b, OP_add, HT_INT, host_var(b, runs), host_const_int(b, 1), NULL), r->span);
+        host_set(b, runs, host_op(b, OP_add, HT_INT, host_var(b, runs), host_const_int(b, 1), NULL),
+                 r->span);
 }
 
-void region_open(Build *b, const char *name, Span at)
-{
+void region_open(Build *b, const char *name, Span at) {
     if (!b->region)
         region_begin(b);
     if (name)
@@ -60,9 +57,9 @@ void region_open(Build *b, const char *name, Span at)
     b->g->span = at;
 }
 
-Place place_enter(Build *b, HBlock *block)
-{
-    Place old = {b->block, b->region, b->region_start, b->execution, b->runs, b->task, b->loop, b->training, b->current.at, b->current.n, b->current.cap};
+Place place_enter(Build *b, HBlock *block) {
+    Place old = {b->block, b->region,   b->region_start, b->execution, b->runs,       b->task,
+                 b->loop,  b->training, b->current.at,   b->current.n, b->current.cap};
     b->block = block;
     b->task = NULL;
     b->loop = NULL;
@@ -74,8 +71,7 @@ Place place_enter(Build *b, HBlock *block)
     return old;
 }
 
-void place_leave(Build *b, const Place *old)
-{
+void place_leave(Build *b, const Place *old) {
     region_close(b);
     b->block = old->block;
     b->region = old->region;
@@ -91,8 +87,7 @@ void place_leave(Build *b, const Place *old)
     b->current.cap = old->cap;
 }
 
-void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg)
-{
+void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg) {
     if (b->block == b->p->start) {
         body(b, arg);
         return;
@@ -102,8 +97,7 @@ void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg)
     place_leave(b, &old);
 }
 
-Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at)
-{
+Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at) {
     Home *h = NEW(b->arena, Home);
     h->id = b->p->homes.n;
     h->kind = kind;
@@ -116,15 +110,13 @@ Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *
     return h;
 }
 
-static Node **current_of(Build *b, const Home *h)
-{
+static Node **current_of(Build *b, const Home *h) {
     while (b->current.n <= h->id)
         vec_push(b->arena, &b->current, NULL);
     return &b->current.at[h->id];
 }
 
-Node *home_value(Build *b, Home *h)
-{
+Node *home_value(Build *b, Home *h) {
     Node **at = current_of(b, h);
     if (!*at) {
         *at = graph_read(b->g, h);
@@ -134,15 +126,13 @@ Node *home_value(Build *b, Home *h)
 }
 
 /* Which home a node is a version of, NULL: none. */
-Home *home_of_version(const Build *b, const Node *n)
-{
+Home *home_of_version(const Build *b, const Node *n) {
     if (n->op == OP_read)
         return n->attr.home;
     return n->id < b->versions.n ? b->versions.at[n->id] : NULL;
 }
 
-void home_write(Build *b, Home *h, Node *value)
-{
+void home_write(Build *b, Home *h, Node *value) {
     Region *r = b->region;
     *current_of(b, h) = value;
     while (b->versions.n <= value->id)
@@ -159,15 +149,13 @@ void home_write(Build *b, Home *h, Node *value)
     vec_push(b->arena, &r->writes, (Write){h, value});
 }
 
-void home_changed(Build *b, Home *h, Span at)
-{
+void home_changed(Build *b, Home *h, Span at) {
     while (b->changes.n <= h->id)
         vec_push(b->arena, &b->changes, (Change){0});
     b->changes.at[h->id] = (Change){b->g->nodes.n, at};
 }
 
-static void add_output(Build *b, Node *n)
-{
+static void add_output(Build *b, Node *n) {
     Region *r = n->region;
     for (int i = 0; i < r->outputs.n; i++)
         if (r->outputs.at[i] == n)
@@ -175,16 +163,14 @@ static void add_output(Build *b, Node *n)
     vec_push(b->arena, &r->outputs, n);
 }
 
-HExpr *region_output(Build *b, Node *n)
-{
+HExpr *region_output(Build *b, Node *n) {
     add_output(b, n);
     if (n->region == b->region)
         region_close(b);
     return host_node(b, n);
 }
 
-void region_finish(Build *b)
-{
+void region_finish(Build *b) {
     for (int i = 0; i < b->g->nodes.n; i++) {
         const Node *n = b->g->nodes.at[i];
         for (int k = 0; k < n->nin; k++)
@@ -200,8 +186,7 @@ void region_finish(Build *b)
 }
 
 /* Leaves are made anew in the region that uses them instead of being carried over in memory. */
-Node *node_here(Build *b, Node *n)
-{
+Node *node_here(Build *b, Node *n) {
     if (n->region == b->region || op_info[n->op].kind != KIND_LEAF || n->op == OP_scalar)
         return n;
     if (n->op == OP_read) {
@@ -213,8 +198,7 @@ Node *node_here(Build *b, Node *n)
     return graph_node(b->g, n->op, 0, NULL, &n->attr, n->dtype, &n->shape);
 }
 
-Node *random_execution(Build *b)
-{
+Node *random_execution(Build *b) {
     if (b->execution)
         return b->execution;
     if (b->block == b->p->start) {
@@ -227,8 +211,7 @@ Node *random_execution(Build *b)
     return b->execution;
 }
 
-static uint32_t hash_instance(uint32_t h, const Instance *in)
-{
+static uint32_t hash_instance(uint32_t h, const Instance *in) {
     if (!in)
         return h;
     h = hash_instance(h, in->parent);
@@ -237,8 +220,7 @@ static uint32_t hash_instance(uint32_t h, const Instance *in)
 }
 
 /* Instance and ordinal: stable under changes elsewhere in the program. */
-uint32_t random_place(Build *b)
-{
+uint32_t random_place(Build *b) {
     uint32_t h = HASH_START;
     const Instance *in = b->frame ? b->frame->instance : NULL;
     if (b->task)

@@ -6,27 +6,26 @@ static const struct {
     SourceKind kind;
     bool supported;
 } source_kinds[] = {
-    {"csv", SRC_CSV, true},          {"idx", SRC_IDX, true},      {"npy", SRC_NPY, true},       {"raw", SRC_RAW, true},
-    {"npz", SRC_NPY, false},         {"text", SRC_RAW, false},    {"lines", SRC_RAW, false},    {"chars", SRC_RAW, false},
-    {"bpe", SRC_RAW, false},         {"tokens", SRC_RAW, false},  {"images", SRC_RAW, false},   {"safetensors", SRC_RAW, false},
+    {"csv", SRC_CSV, true},      {"idx", SRC_IDX, true},     {"npy", SRC_NPY, true},
+    {"raw", SRC_RAW, true},      {"npz", SRC_NPY, false},    {"text", SRC_RAW, false},
+    {"lines", SRC_RAW, false},   {"chars", SRC_RAW, false},  {"bpe", SRC_RAW, false},
+    {"tokens", SRC_RAW, false},  {"images", SRC_RAW, false}, {"safetensors", SRC_RAW, false},
     {"windows", SRC_RAW, false},
 };
 
-static int source_index(const char *name)
-{
+static int source_index(const char *name) {
     for (int i = 0; i < COUNT_OF(source_kinds); i++)
         if (strcmp(source_kinds[i].name, name) == 0)
             return i;
     return -1;
 }
 
-bool data_is_source(const Ast *call)
-{
-    return call->kind == AST_CALL && call->call.callee->kind == AST_NAME && source_index(call->call.callee->name) >= 0;
+bool data_is_source(const Ast *call) {
+    return call->kind == AST_CALL && call->call.callee->kind == AST_NAME &&
+           source_index(call->call.callee->name) >= 0;
 }
 
-bool data_has_source(Ast *e)
-{
+bool data_has_source(Ast *e) {
     if (!e)
         return false;
     if (data_is_source(e))
@@ -45,8 +44,7 @@ bool data_has_source(Ast *e)
     return false;
 }
 
-static void add_column(Build *b, DataSource *s, int64_t index, const char *name)
-{
+static void add_column(Build *b, DataSource *s, int64_t index, const char *name) {
     int n = s->ncolumns++;
     int64_t *columns = NEW_ARRAY(b->arena, int64_t, n + 1);
     const char **names = NEW_ARRAY(b->arena, const char *, n + 1);
@@ -60,8 +58,8 @@ static void add_column(Build *b, DataSource *s, int64_t index, const char *name)
     s->column_names = names;
 }
 
-static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bool inclusive, Span at)
-{
+static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bool inclusive,
+                         Span at) {
     int64_t from = 0, to = 0;
     if (lo && !value_to_int(b, build_expr(b, env, lo), "the first column", lo->span, &from))
         return false;
@@ -72,7 +70,8 @@ static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bo
     }
     to += inclusive;
     if (from < 0 || to <= from || to - from > 1 << 20) {
-        build_error(b, at, "columns %lld up to %lld: expected 0 <= first < last", (long long)from, (long long)to);
+        build_error(b, at, "columns %lld up to %lld: expected 0 <= first < last", (long long)from,
+                    (long long)to);
         return false;
     }
     for (int64_t i = from; i < to; i++)
@@ -81,8 +80,7 @@ static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bo
 }
 
 /* columns = 3, 0:64, 0..64, "name", or a list of these; *single: one column without brackets */
-static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single)
-{
+static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single) {
     *single = false;
     if (e->kind == AST_SLICE)
         return column_range(b, s, env, e->slice.lo, e->slice.hi, false, e->span);
@@ -98,7 +96,8 @@ static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single)
     Value v = build_expr(b, env, e);
     if (v.kind == V_LIST) {
         for (int i = 0; i < v.list->n; i++)
-            add_column(b, s, v.list->at[i].kind == V_NUMBER ? v.list->at[i].num.i : -1, v.list->at[i].kind == V_STRING ? v.list->at[i].string : NULL);
+            add_column(b, s, v.list->at[i].kind == V_NUMBER ? v.list->at[i].num.i : -1,
+                       v.list->at[i].kind == V_STRING ? v.list->at[i].string : NULL);
         return true;
     }
     *single = true;
@@ -113,8 +112,7 @@ static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single)
     return true;
 }
 
-static bool csv_classes(Build *b, DataSource *s, Value v, Span at)
-{
+static bool csv_classes(Build *b, DataSource *s, Value v, Span at) {
     if (v.kind != V_LIST || !v.list->n) {
         build_error(b, at, "classes is a list of names, found %s", value_text(b, v));
         return false;
@@ -123,7 +121,8 @@ static bool csv_classes(Build *b, DataSource *s, Value v, Span at)
     s->classes = NEW_ARRAY(b->arena, const char *, v.list->n);
     for (int i = 0; i < v.list->n; i++) {
         if (v.list->at[i].kind != V_STRING) {
-            build_error(b, at, "classes is a list of names, found %s in it", value_text(b, v.list->at[i]));
+            build_error(b, at, "classes is a list of names, found %s in it",
+                        value_text(b, v.list->at[i]));
             return false;
         }
         s->classes[i] = v.list->at[i].string;
@@ -131,8 +130,7 @@ static bool csv_classes(Build *b, DataSource *s, Value v, Span at)
     return true;
 }
 
-static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span at)
-{
+static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span at) {
     if (strcmp(name, "header") == 0) {
         bool header;
         if (!value_to_bool(b, v, "header", at, &header))
@@ -148,7 +146,8 @@ static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span 
         s->separator = v.string[0];
     } else if (strcmp(name, "missing") == 0) {
         if (v.kind != V_NUMBER) {
-            build_error(b, at, "missing is the number that stands for an empty cell, found %s", value_text(b, v));
+            build_error(b, at, "missing is the number that stands for an empty cell, found %s",
+                        value_text(b, v));
             return false;
         }
         s->has_missing = true;
@@ -156,14 +155,16 @@ static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span 
     } else if (strcmp(name, "classes") == 0) {
         return csv_classes(b, s, v, at);
     } else {
-        build_error(b, at, "csv has no parameter '%s' (its parameters: path, columns, header, skip, separator, missing, classes)", name);
+        build_error(b, at,
+                    "csv has no parameter '%s' (its parameters: path, columns, header, skip, "
+                    "separator, missing, classes)",
+                    name);
         return false;
     }
     return true;
 }
 
-static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call)
-{
+static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
     bool single = false, any = false;
     s->header = -1;
     s->separator = ',';
@@ -181,7 +182,8 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call)
             return false;
     }
     if (!any) {
-        build_error(b, call->span, "csv needs columns=…: an index, a range, a name or a list of them");
+        build_error(b, call->span,
+                    "csv needs columns=…: an index, a range, a name or a list of them");
         return false;
     }
     s->row = shape_scalar();
@@ -193,8 +195,7 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call)
 }
 
 /* What a row of a file other than csv holds is what the field declares. */
-static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape *row)
-{
+static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape *row) {
     s->row = *row;
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
@@ -208,15 +209,15 @@ static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape 
             if (!value_to_shape(b, v, a->span, &s->row))
                 return false;
         } else {
-            build_error(b, a->span, "'%s' is no argument of this source, or of the wrong kind (%s)", name, value_text(b, v));
+            build_error(b, a->span, "'%s' is no argument of this source, or of the wrong kind (%s)",
+                        name, value_text(b, v));
             return false;
         }
     }
     return true;
 }
 
-static DType stored_type(const DataSource *s, DType field)
-{
+static DType stored_type(const DataSource *s, DType field) {
     switch (s->kind) {
     case SRC_IDX:
         return DT_U8;
@@ -229,27 +230,23 @@ static DType stored_type(const DataSource *s, DType field)
     }
 }
 
-static const Ast *field_decl(Build *b, const FieldUse *f)
-{
+static const Ast *field_decl(Build *b, const FieldUse *f) {
     return data_info(b, f->set)->decl->data.fields.at[f->field];
 }
 
-Shape field_row(Build *b, const FieldUse *f)
-{
+Shape field_row(Build *b, const FieldUse *f) {
     Shape row;
     DataInfo *info = data_info(b, f->set);
     build_dims(b, info->env, field_decl(b, f)->formal.type, &row);
     return row;
 }
 
-DType field_type(Build *b, const FieldUse *f)
-{
+DType field_type(Build *b, const FieldUse *f) {
     const Ast *type = field_decl(b, f)->formal.type;
     return type_element(b, type ? type->name : NULL);
 }
 
-static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call)
-{
+static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call) {
     FieldUse *f = b->field;
     int k = source_index(call->call.callee->name);
     Ast *first = call->call.args.n ? call->call.args.at[0] : NULL;
@@ -260,7 +257,8 @@ static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call)
     Value path = first && !first->name ? build_expr(b, env, first->arg.value) : value_none;
     if (path.kind != V_STRING) {
         if (path.kind != V_POISON)
-            build_error(b, call->span, "%s needs a path as its first argument", source_kinds[k].name);
+            build_error(b, call->span, "%s needs a path as its first argument",
+                        source_kinds[k].name);
         return NULL;
     }
     DataSource *s = NEW(b->arena, DataSource);
@@ -288,8 +286,7 @@ static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call)
     return s;
 }
 
-DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f)
-{
+DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f) {
     for (int i = 0; i < info->calls.n; i++) {
         DataSource *s = info->sources.at[i];
         if (info->calls.at[i] == call && s->section == f->section && s->field == f->field)
@@ -298,11 +295,11 @@ DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse
     return NULL;
 }
 
-Value data_source(Build *b, Env *env, Ast *call)
-{
+Value data_source(Build *b, Env *env, Ast *call) {
     FieldUse *f = b->field;
     if (!f) {
-        build_error(b, call->span, "%s(…) belongs into a data declaration", call->call.callee->name);
+        build_error(b, call->span, "%s(…) belongs into a data declaration",
+                    call->call.callee->name);
         return value_poison;
     }
     DataInfo *info = data_info(b, f->set);

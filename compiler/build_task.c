@@ -3,13 +3,11 @@
 
 /* ---- does a task train? (ruling A2) ---- */
 
-static bool changes_params(const Ast *n)
-{
+static bool changes_params(const Ast *n) {
     return n->kind == AST_MINIMIZE || n->kind == AST_UPDATE;
 }
 
-static bool assigns_param(Build *b, const Ast *n, bool in_each)
-{
+static bool assigns_param(Build *b, const Ast *n, bool in_each) {
     if (n->kind != AST_ASSIGN)
         return false;
     const Ast *t = n->assign.target;
@@ -18,11 +16,11 @@ static bool assigns_param(Build *b, const Ast *n, bool in_each)
     if (t->kind != AST_NAME)
         return false;
     const Binding *bind = env_get(b->user, t->name);
-    return in_each || (bind && bind->decl && (bind->decl->kind == AST_PARAM || bind->decl->kind == AST_MODEL));
+    return in_each ||
+           (bind && bind->decl && (bind->decl->kind == AST_PARAM || bind->decl->kind == AST_MODEL));
 }
 
-static bool trains(Build *b, Ast *n, bool in_each)
-{
+static bool trains(Build *b, Ast *n, bool in_each) {
     if (!n)
         return false;
     if (changes_params(n) || assigns_param(b, n, in_each))
@@ -44,9 +42,9 @@ static bool trains(Build *b, Ast *n, bool in_each)
 
 /* ---- let, var, assignment ---- */
 
-/* A host value that may change later is kept in a variable: a `let` is computed once, when reached. */
-static Value settle(Build *b, Value v, const char *name, Span at)
-{
+/* A host value that may change later is kept in a variable: a `let` is computed once, when reached.
+ */
+static Value settle(Build *b, Value v, const char *name, Span at) {
     if (v.kind == V_LIST) {
         Value *items = NEW_ARRAY(b->arena, Value, v.list->n + 1);
         for (int i = 0; i < v.list->n; i++)
@@ -63,13 +61,11 @@ static Value settle(Build *b, Value v, const char *name, Span at)
     return value_host(host_var(b, kept));
 }
 
-static const char *pattern_name(const Ast *p)
-{
+static const char *pattern_name(const Ast *p) {
     return p->kind == AST_NAME ? p->name : "value";
 }
 
-static void task_let(Build *b, Env *env, Ast *s)
-{
+static void task_let(Build *b, Env *env, Ast *s) {
     Ast *p = s->let.pattern;
     if (s->let.value->kind == AST_COPY) {
         Instance *in = model_new(b, env, NULL, pattern_name(p), s, s->let.value);
@@ -80,16 +76,14 @@ static void task_let(Build *b, Env *env, Ast *s)
     build_pattern(b, env, p, settle(b, v, pattern_name(p), s->span), BIND_LET);
 }
 
-static void var_host(Build *b, Env *env, Ast *s, const char *name, HExpr *h)
-{
+static void var_host(Build *b, Env *env, Ast *s, const char *name, HExpr *h) {
     HostVar *v = host_new_var(b, name, h->type);
     host_set(b, v, h, s->span);
     Binding *bind = env_add(b, env, name, BIND_HOST, value_none, s->let.pattern->span);
     bind->var = v;
 }
 
-static void task_var(Build *b, Env *env, Ast *s)
-{
+static void task_var(Build *b, Env *env, Ast *s) {
     Value v = build_let_value(b, env, s);
     if (s->let.pattern->kind != AST_NAME) {
         build_error(b, s->let.pattern->span, "'var' declares one variable; use one 'var' for each");
@@ -114,7 +108,10 @@ static void task_var(Build *b, Env *env, Ast *s)
     }
     case V_TENSOR: {
         if (shape_count(&v.node->shape)) {
-            build_error(b, at, "a variable of a task has a fixed shape, found %s (last=\"drop\" makes batches of one size)", value_text(b, v));
+            build_error(b, at,
+                        "a variable of a task has a fixed shape, found %s (last=\"drop\" makes "
+                        "batches of one size)",
+                        value_text(b, v));
             return;
         }
         Home *h = home_new(b, HOME_VAR, name, v.node->dtype, &v.node->shape, s->span);
@@ -127,13 +124,13 @@ static void task_var(Build *b, Env *env, Ast *s)
         env_add(b, env, name, BIND_LET, value_poison, s->let.pattern->span);
         return;
     default:
-        build_error(b, at, "a variable of a task is a tensor, number or bool, found %s", value_text(b, v));
+        build_error(b, at, "a variable of a task is a tensor, number or bool, found %s",
+                    value_text(b, v));
         env_add(b, env, name, BIND_LET, value_poison, s->let.pattern->span);
     }
 }
 
-static void assign_host(Build *b, Binding *bind, Value v, Span at)
-{
+static void assign_host(Build *b, Binding *bind, Value v, Span at) {
     HExpr *h = value_to_host(b, v, at);
     if (!h)
         return;
@@ -150,14 +147,14 @@ static void assign_host(Build *b, Binding *bind, Value v, Span at)
 }
 
 /* The next version of a home: same type, same shape. */
-void home_assign(Build *b, Home *h, Value v, Span at)
-{
+void home_assign(Build *b, Home *h, Value v, Span at) {
     Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, h->dtype, at);
     if (!n)
         return;
-    if (n->dtype != h->dtype || n->shape.rank > h->shape.rank || (n->shape.rank && !shape_equal(&n->shape, &h->shape))) {
-        build_error(b, at, "'%s' is %s%s, this value is %s", h->name, dtype_name(h->dtype), shape_text(b->arena, &h->shape),
-                    value_text(b, value_node(n)));
+    if (n->dtype != h->dtype || n->shape.rank > h->shape.rank ||
+        (n->shape.rank && !shape_equal(&n->shape, &h->shape))) {
+        build_error(b, at, "'%s' is %s%s, this value is %s", h->name, dtype_name(h->dtype),
+                    shape_text(b->arena, &h->shape), value_text(b, value_node(n)));
         return;
     }
     n = graph_broadcast_to(b->g, n, &h->shape);
@@ -168,12 +165,12 @@ void home_assign(Build *b, Home *h, Value v, Span at)
     home_write(b, h, n);
 }
 
-void build_assign(Build *b, Env *env, Ast *s)
-{
+void build_assign(Build *b, Env *env, Ast *s) {
     Ast *t = s->assign.target;
     Ast *name = t->kind == AST_INDEX ? t->index.base : t;
     if (name->kind != AST_NAME) {
-        build_error(b, t->span, "only a variable, a parameter or an element of one can be assigned to");
+        build_error(b, t->span,
+                    "only a variable, a parameter or an element of one can be assigned to");
         return;
     }
     Binding *bind = build_find(b, env, name->name, name->span);
@@ -183,7 +180,8 @@ void build_assign(Build *b, Env *env, Ast *s)
     if (bind->kind != BIND_HOST && bind->kind != BIND_HOME) {
         if (old.kind == V_POISON)
             return;
-        build_error(b, t->span, "'%s' is not a variable: declare it with 'var' to assign to it", name->name);
+        build_error(b, t->span, "'%s' is not a variable: declare it with 'var' to assign to it",
+                    name->name);
         diag_note(b->diag, bind->span, "declared here");
         return;
     }
@@ -206,8 +204,7 @@ void build_assign(Build *b, Env *env, Ast *s)
 
 /* ---- control ---- */
 
-HBlock *build_sub_block(Build *b, Env *env, Ast *block)
-{
+HBlock *build_sub_block(Build *b, Env *env, Ast *block) {
     region_close(b);
     HBlock *old = b->block;
     HBlock *made = b->block = NEW(b->arena, HBlock);
@@ -217,8 +214,7 @@ HBlock *build_sub_block(Build *b, Env *env, Ast *block)
     return made;
 }
 
-static void task_if(Build *b, Env *env, Ast *s)
-{
+static void task_if(Build *b, Env *env, Ast *s) {
     Value c = build_expr(b, env, s->cond.cond);
     if (c.kind == V_POISON)
         return;
@@ -234,7 +230,8 @@ static void task_if(Build *b, Env *env, Ast *s)
     if (!h)
         return;
     if (h->type != HT_BOOL) {
-        build_error(b, s->cond.cond->span, "the condition of 'if' must be a bool, found %s", value_text(b, c));
+        build_error(b, s->cond.cond->span, "the condition of 'if' must be a bool, found %s",
+                    value_text(b, c));
         return;
     }
     HStmt *st = host_stmt(b, HS_IF, s->span);
@@ -253,63 +250,102 @@ static void task_if(Build *b, Env *env, Ast *s)
     }
 }
 
-static void task_eval(Build *b, Env *env, Ast *s)
-{
+static void task_eval(Build *b, Env *env, Ast *s) {
     bool training = b->training;
     b->training = false;
     build_stmts(b, env_new(b, env), s->eval.body);
     b->training = training;
 }
 
-static void task_expr(Build *b, Env *env, Ast *s)
-{
+static void task_expr(Build *b, Env *env, Ast *s) {
     Value v = build_expr(b, env, s);
     if (v.kind != V_NONE && v.kind != V_POISON)
-        build_error(b, s->span, "this value is not used (to continue a line, end the one before with the operator)");
+        build_error(
+            b, s->span,
+            "this value is not used (to continue a line, end the one before with the operator)");
 }
 
-void build_stmt(Build *b, Env *env, Ast *s)
-{
+void build_stmt(Build *b, Env *env, Ast *s) {
     b->g->span = s->span;
     switch (s->kind) {
-    case AST_LET: task_let(b, env, s); break;
-    case AST_VAR: task_var(b, env, s); break;
-    case AST_CONST: env_add(b, env, s->name, BIND_LET, build_expr(b, env, s->constant.value), s->name_span); break;
-    case AST_ASSIGN: build_assign(b, env, s); break;
-    case AST_IF: task_if(b, env, s); break;
-    case AST_FOR: build_for(b, env, s); break;
-    case AST_WHILE: build_while(b, env, s); break;
-    case AST_EVERY: build_every(b, env, s); break;
+    case AST_LET:
+        task_let(b, env, s);
+        break;
+    case AST_VAR:
+        task_var(b, env, s);
+        break;
+    case AST_CONST:
+        env_add(b, env, s->name, BIND_LET, build_expr(b, env, s->constant.value), s->name_span);
+        break;
+    case AST_ASSIGN:
+        build_assign(b, env, s);
+        break;
+    case AST_IF:
+        task_if(b, env, s);
+        break;
+    case AST_FOR:
+        build_for(b, env, s);
+        break;
+    case AST_WHILE:
+        build_while(b, env, s);
+        break;
+    case AST_EVERY:
+        build_every(b, env, s);
+        break;
     case AST_BREAK:
-    case AST_CONTINUE: build_jump(b, s); break;
-    case AST_YIELD: build_yield(b, env, s); break;
-    case AST_MINIMIZE: build_minimize(b, env, s); break;
-    case AST_UPDATE: build_update(b, env, s); break;
-    case AST_EVAL: task_eval(b, env, s); break;
+    case AST_CONTINUE:
+        build_jump(b, s);
+        break;
+    case AST_YIELD:
+        build_yield(b, env, s);
+        break;
+    case AST_MINIMIZE:
+        build_minimize(b, env, s);
+        break;
+    case AST_UPDATE:
+        build_update(b, env, s);
+        break;
+    case AST_EVAL:
+        task_eval(b, env, s);
+        break;
     case AST_PRINT:
-    case AST_WRITE: build_print(b, env, s); break;
-    case AST_RECORD: build_record(b, env, s); break;
+    case AST_WRITE:
+        build_print(b, env, s);
+        break;
+    case AST_RECORD:
+        build_record(b, env, s);
+        break;
     case AST_SAVE:
-    case AST_LOAD: build_save_load(b, env, s); break;
-    case AST_RESET: build_reset(b, env, s); break;
-    case AST_EXPECT: build_expect(b, env, s); break;
-    case AST_EACH: build_each(b, env, s, false); break;
+    case AST_LOAD:
+        build_save_load(b, env, s);
+        break;
+    case AST_RESET:
+        build_reset(b, env, s);
+        break;
+    case AST_EXPECT:
+        build_expect(b, env, s);
+        break;
+    case AST_EACH:
+        build_each(b, env, s, false);
+        break;
     case AST_PARAM:
     case AST_STATE:
-    case AST_SUB: build_error(b, s->span, "this declaration belongs into a layer or to the top level"); break;
-    case AST_ERROR: break;
-    default: task_expr(b, env, s);
+    case AST_SUB:
+        build_error(b, s->span, "this declaration belongs into a layer or to the top level");
+        break;
+    case AST_ERROR:
+        break;
+    default:
+        task_expr(b, env, s);
     }
 }
 
-void build_stmts(Build *b, Env *env, Ast *block)
-{
+void build_stmts(Build *b, Env *env, Ast *block) {
     for (int i = 0; i < block->block.stmts.n; i++)
         build_stmt(b, env, block->block.stmts.at[i]);
 }
 
-void build_task(Build *b, Env *env, Ast *decl)
-{
+void build_task(Build *b, Env *env, Ast *decl) {
     Task *t = NEW(b->arena, Task);
     t->name = decl->name;
     t->span = decl->span;
@@ -337,8 +373,7 @@ void build_task(Build *b, Env *env, Ast *decl)
 /* ---- exports ---- */
 
 /* A dimension name that only the export binds is free: any number of rows, in chunks. */
-static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape *out)
-{
+static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape *out) {
     enum { ROWS = 256 };
     const Ast *type = formal->formal.type;
     *out = (Shape){0};
@@ -348,7 +383,8 @@ static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape
         Ast *d = type->tensor.dims.at[i];
         if (d->kind == AST_NAME && !build_lookup(env, d->name)) {
             if (e->rows) {
-                build_error(b, d->span, "an export has one free dimension; the first is '%s'", e->rows->name);
+                build_error(b, d->span, "an export has one free dimension; the first is '%s'",
+                            e->rows->name);
                 return false;
             }
             Count *c = NEW(b->arena, Count);
@@ -360,14 +396,14 @@ static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape
             env_add(b, env, d->name, BIND_LET, v, d->span);
         }
         Value v = build_expr(b, env, d);
-        if (v.kind == V_POISON || !value_to_dim(b, v, "a dimension", d->span, &out->dim[out->rank++]))
+        if (v.kind == V_POISON ||
+            !value_to_dim(b, v, "a dimension", d->span, &out->dim[out->rank++]))
             return false;
     }
     return true;
 }
 
-static void export_outputs(Build *b, Export *e, Value v, Span at)
-{
+static void export_outputs(Build *b, Export *e, Value v, Span at) {
     int n = v.kind == V_LIST ? v.list->n : 1;
     e->outputs = NEW_ARRAY(b->arena, Node *, n + 1);
     for (int i = 0; i < n; i++) {
@@ -379,13 +415,13 @@ static void export_outputs(Build *b, Export *e, Value v, Span at)
 }
 
 /* Rows are worked through in chunks: nothing may mix them. */
-static void check_free(Build *b, const Export *e, int first)
-{
+static void check_free(Build *b, const Export *e, int first) {
     for (int i = first; e->rows && i < b->g->nodes.n; i++) {
         const Node *n = b->g->nodes.at[i];
         bool mixes = false;
         if (op_info[n->op].kind == KIND_REDUCE) {
-            unsigned axes = n->op == OP_argmax || n->op == OP_argmin ? 1u << n->attr.axis : n->attr.axes;
+            unsigned axes =
+                n->op == OP_argmax || n->op == OP_argmin ? 1u << n->attr.axis : n->attr.axes;
             for (int k = 0; k < n->in[0]->shape.rank; k++)
                 mixes |= (axes >> k & 1) && n->in[0]->shape.dim[k].count == e->rows;
         } else if (n->op == OP_dot) {
@@ -394,14 +430,16 @@ static void check_free(Build *b, const Export *e, int first)
             mixes = n->shape.dim[n->attr.axis].count == e->rows;
         }
         if (mixes) {
-            build_error(b, n->span, "'%s' counts the rows of an export, which come in chunks: it may be carried along, not reduced or contracted", e->rows->name);
+            build_error(b, n->span,
+                        "'%s' counts the rows of an export, which come in chunks: it may be "
+                        "carried along, not reduced or contracted",
+                        e->rows->name);
             return;
         }
     }
 }
 
-void build_export(Build *b, Env *env, Ast *decl)
-{
+void build_export(Build *b, Env *env, Ast *decl) {
     Export *e = NEW(b->arena, Export);
     e->name = decl->name;
     e->span = decl->span;
@@ -428,7 +466,8 @@ void build_export(Build *b, Env *env, Ast *decl)
     }
     if (ok) {
         Ast *body = decl->fn.body;
-        Value v = body->kind == AST_BLOCK ? build_block(b, inner, body) : build_expr(b, inner, body);
+        Value v =
+            body->kind == AST_BLOCK ? build_block(b, inner, body) : build_expr(b, inner, body);
         v = match_type(b, inner, decl->fn.result, v, "the result", body->span);
         export_outputs(b, e, v, body->span);
         check_free(b, e, first);
@@ -444,18 +483,17 @@ void build_export(Build *b, Env *env, Ast *decl)
 
 /* ---- after all tasks ---- */
 
-static bool loads_weights(const HBlock *block)
-{
+static bool loads_weights(const HBlock *block) {
     for (int i = 0; i < block->stmts.n; i++) {
         const HStmt *s = block->stmts.at[i];
-        if (s->kind == HS_LOAD || (s->body && loads_weights(s->body)) || (s->other && loads_weights(s->other)))
+        if (s->kind == HS_LOAD || (s->body && loads_weights(s->body)) ||
+            (s->other && loads_weights(s->other)))
             return true;
     }
     return false;
 }
 
-void build_tasks_finish(Build *b)
-{
+void build_tasks_finish(Build *b) {
     for (int i = 0; i < b->p->tasks.n; i++) {
         Task *t = b->p->tasks.at[i];
         if (t->training || loads_weights(t->body))

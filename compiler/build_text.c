@@ -5,8 +5,7 @@
 
 typedef enum Shown { SHOWN_INT, SHOWN_REAL, SHOWN_BOOL, SHOWN_STRING } Shown;
 
-static bool spec_ok(const char *f)
-{
+static bool spec_ok(const char *f) {
     if (f[0] && f[1] && strchr("<>^", f[1]))
         f += 2;
     else if (*f && strchr("<>^", *f))
@@ -27,13 +26,15 @@ static bool spec_ok(const char *f)
     return !*f || (strchr("defgs%", *f) && !f[1]);
 }
 
-static bool check_spec(Build *b, const char *spec, Shown shown, Span at)
-{
+static bool check_spec(Build *b, const char *spec, Shown shown, Span at) {
     if (!spec)
         return true;
     size_t n = strlen(spec);
     if (!n || !spec_ok(spec)) {
-        build_error(b, at, "bad format '%s': expected [[fill]align][sign][0][width][,][.digits][d e f g %% s]", spec);
+        build_error(
+            b, at,
+            "bad format '%s': expected [[fill]align][sign][0][width][,][.digits][d e f g %% s]",
+            spec);
         return false;
     }
     char last = spec[n - 1];
@@ -49,15 +50,16 @@ static bool check_spec(Build *b, const char *spec, Shown shown, Span at)
     return true;
 }
 
-static Shown shown_as(HType t)
-{
-    return t == HT_INT ? SHOWN_INT : t == HT_REAL ? SHOWN_REAL : t == HT_BOOL ? SHOWN_BOOL : SHOWN_STRING;
+static Shown shown_as(HType t) {
+    return t == HT_INT    ? SHOWN_INT
+           : t == HT_REAL ? SHOWN_REAL
+           : t == HT_BOOL ? SHOWN_BOOL
+                          : SHOWN_STRING;
 }
 
 /* ---- strings ---- */
 
-static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out)
-{
+static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out) {
     Span at = hole->span;
     if (v.kind == V_POISON)
         return false;
@@ -65,15 +67,15 @@ static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out)
     if (v.kind == V_TENSOR && v.node->shape.rank) {
         region_output(b, v.node);
         out->tensor = v.node;
-        return check_spec(b, out->format, dtype_is_real(v.node->dtype) ? SHOWN_REAL : SHOWN_INT, at);
+        return check_spec(b, out->format, dtype_is_real(v.node->dtype) ? SHOWN_REAL : SHOWN_INT,
+                          at);
     }
     out->value = value_to_host(b, v, at);
     return out->value && check_spec(b, out->format, shown_as(out->value->type), at);
 }
 
 /* Known parts become text now. */
-static bool fold_part(Build *b, Value v, const Ast *hole, Text *text)
-{
+static bool fold_part(Build *b, Value v, const Ast *hole, Text *text) {
     if (hole->hole.format)
         return false;
     if (v.kind == V_STRING)
@@ -88,8 +90,7 @@ static bool fold_part(Build *b, Value v, const Ast *hole, Text *text)
     return true;
 }
 
-static void flush_text(Build *b, Text *text, TextPart *parts, int *n)
-{
+static void flush_text(Build *b, Text *text, TextPart *parts, int *n) {
     if (!text->n)
         return;
     parts[*n] = (TextPart){.text = text->at};
@@ -97,8 +98,7 @@ static void flush_text(Build *b, Text *text, TextPart *parts, int *n)
     *text = (Text){.arena = b->arena};
 }
 
-Value build_string(Build *b, Env *env, Ast *e)
-{
+Value build_string(Build *b, Env *env, Ast *e) {
     const AstList *list = &e->string.parts;
     Format *f = NEW(b->arena, Format);
     f->parts = NEW_ARRAY(b->arena, TextPart, 2 * list->n + 2);
@@ -128,8 +128,7 @@ Value build_string(Build *b, Env *env, Ast *e)
 }
 
 /* The text a statement prints: a string's parts, or one value. */
-static Format *format_of(Build *b, Env *env, Ast *e)
-{
+static Format *format_of(Build *b, Env *env, Ast *e) {
     Value v = build_expr(b, env, e);
     if (v.kind == V_POISON)
         return NULL;
@@ -146,8 +145,7 @@ static Format *format_of(Build *b, Env *env, Ast *e)
     return hole_part(b, v, &hole, &f->parts[0]) ? f : NULL;
 }
 
-void build_print(Build *b, Env *env, Ast *s)
-{
+void build_print(Build *b, Env *env, Ast *s) {
     Format *f = format_of(b, env, s->print.value);
     if (!f)
         return;
@@ -156,8 +154,7 @@ void build_print(Build *b, Env *env, Ast *s)
     st->newline = s->kind == AST_PRINT;
 }
 
-static const char *record_name(Build *b, const Ast *arg)
-{
+static const char *record_name(Build *b, const Ast *arg) {
     if (arg->name)
         return arg->name;
     if (arg->arg.value->kind == AST_NAME)
@@ -166,8 +163,7 @@ static const char *record_name(Build *b, const Ast *arg)
     return NULL;
 }
 
-void build_record(Build *b, Env *env, Ast *s)
-{
+void build_record(Build *b, Env *env, Ast *s) {
     Format *f = NEW(b->arena, Format);
     f->parts = NEW_ARRAY(b->arena, TextPart, s->record.args.n + 1);
     for (int i = 0; i < s->record.args.n; i++) {
@@ -184,13 +180,15 @@ void build_record(Build *b, Env *env, Ast *s)
 
 /* ---- save, load ---- */
 
-static bool stored_homes(Build *b, Env *env, Ast *item, ParamSet *out)
-{
+static bool stored_homes(Build *b, Env *env, Ast *item, ParamSet *out) {
     Value v = build_expr(b, env, item);
     if (v.kind == V_MODEL) {
         instance_params(b, v.model, true, out);
         if (!out->n)
-            build_error(b, item->span, "'%s' has no parameters yet: its sizes are fixed by its first use, which must stand above", v.model->name);
+            build_error(b, item->span,
+                        "'%s' has no parameters yet: its sizes are fixed by its first use, which "
+                        "must stand above",
+                        v.model->name);
         return out->n > 0;
     }
     Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
@@ -201,12 +199,12 @@ static bool stored_homes(Build *b, Env *env, Ast *item, ParamSet *out)
         return true;
     }
     if (v.kind != V_POISON)
-        build_error(b, item->span, "models and parameters can be saved and loaded, found %s", value_text(b, v));
+        build_error(b, item->span, "models and parameters can be saved and loaded, found %s",
+                    value_text(b, v));
     return false;
 }
 
-void build_save_load(Build *b, Env *env, Ast *s)
-{
+void build_save_load(Build *b, Env *env, Ast *s) {
     bool save = s->kind == AST_SAVE;
     Ast *path = save ? s->save.path : s->load.path;
     int n = save ? s->save.items.n : 1;
@@ -236,14 +234,14 @@ void build_save_load(Build *b, Env *env, Ast *s)
 
 /* ---- expect ---- */
 
-void build_expect(Build *b, Env *env, Ast *s)
-{
+void build_expect(Build *b, Env *env, Ast *s) {
     Ast *c = s->expect.cond;
     HExpr *left = NULL, *right = NULL;
     HExpr *cond;
     bool compares = c->kind == AST_BINARY && c->binary.op >= BINARY_EQ && c->binary.op <= BINARY_GE;
     if (compares) {
-        static const Op ops[] = {[BINARY_EQ] = OP_eq, [BINARY_NE] = OP_ne, [BINARY_LT] = OP_lt, [BINARY_LE] = OP_le, [BINARY_GT] = OP_lt, [BINARY_GE] = OP_le};
+        static const Op ops[] = {[BINARY_EQ] = OP_eq, [BINARY_NE] = OP_ne, [BINARY_LT] = OP_lt,
+                                 [BINARY_LE] = OP_le, [BINARY_GT] = OP_lt, [BINARY_GE] = OP_le};
         Value x = build_expr(b, env, c->binary.left), y = build_expr(b, env, c->binary.right);
         if (x.kind == V_POISON || y.kind == V_POISON)
             return;
@@ -252,7 +250,8 @@ void build_expect(Build *b, Env *env, Ast *s)
         if (!left || !right)
             return;
         bool swap = c->binary.op == BINARY_GT || c->binary.op == BINARY_GE;
-        cond = host_op(b, ops[c->binary.op], HT_BOOL, swap ? right : left, swap ? left : right, NULL);
+        cond =
+            host_op(b, ops[c->binary.op], HT_BOOL, swap ? right : left, swap ? left : right, NULL);
     } else {
         Value v = build_expr(b, env, c);
         cond = v.kind == V_POISON ? NULL : value_to_host(b, v, c->span);
@@ -267,6 +266,8 @@ void build_expect(Build *b, Env *env, Ast *s)
     st->left = left;
     st->right = right;
     st->format = f;
-    static const char *const relations[] = {[BINARY_EQ] = "==", [BINARY_NE] = "!=", [BINARY_LT] = "<", [BINARY_LE] = "<=", [BINARY_GT] = ">", [BINARY_GE] = ">="};
+    static const char *const relations[] = {
+        [BINARY_EQ] = "==", [BINARY_NE] = "!=", [BINARY_LT] = "<",
+        [BINARY_LE] = "<=", [BINARY_GT] = ">",  [BINARY_GE] = ">="};
     st->relation = compares ? relations[c->binary.op] : NULL;
 }

@@ -12,8 +12,7 @@ typedef struct Dependences {
     VEC(Dependence) at;
 } Dependences;
 
-static void add_version(Build *b, Dependences *d, Home *h, Node *n)
-{
+static void add_version(Build *b, Dependences *d, Home *h, Node *n) {
     for (int i = 0; i < d->at.n; i++)
         if (d->at.at[i].home == h) {
             vec_push(b->arena, &d->at.at[i].versions, n);
@@ -25,8 +24,7 @@ static void add_version(Build *b, Dependences *d, Home *h, Node *n)
 }
 
 /* Walks back from the loss; a version of a parameter is a leaf. Integers carry no gradient. */
-static Dependences dependences(Build *b, Node *loss)
-{
+static Dependences dependences(Build *b, Node *loss) {
     Dependences d = {0};
     bool *seen = NEW_ARRAY(b->arena, bool, b->g->nodes.n);
     VEC(Node *) work = {0};
@@ -46,8 +44,7 @@ static Dependences dependences(Build *b, Node *loss)
     return d;
 }
 
-static const Dependence *depends_on(const Dependences *d, const Home *h)
-{
+static const Dependence *depends_on(const Dependences *d, const Home *h) {
     for (int i = 0; i < d->at.n; i++)
         if (d->at.at[i].home == h)
             return &d->at.at[i];
@@ -55,8 +52,7 @@ static const Dependence *depends_on(const Dependences *d, const Home *h)
 }
 
 /* Ruling A1: the loss must be computed from the parameters as they are now. */
-static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span at)
-{
+static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span at) {
     for (int i = 0; i < d->at.n; i++) {
         const Home *h = d->at.at[i].home;
         Change c = h->id < b->changes.n ? b->changes.at[h->id] : (Change){0};
@@ -64,7 +60,9 @@ static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span a
             if (d->at.at[i].versions.at[k]->id < c.version) {
                 int line, column;
                 diag_position(b->diag, c.span, &line, &column);
-                build_error(b, at, "%s was computed before '%s' was updated in line %d; move its computation below that",
+                build_error(b, at,
+                            "%s was computed before '%s' was updated in line %d; move its "
+                            "computation below that",
                             loss->name ? loss->name : "the loss", h->name, line);
                 diag_note(b->diag, c.span, "the update");
                 return false;
@@ -73,32 +71,32 @@ static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span a
     return true;
 }
 
-static bool scalar_loss(Build *b, Value v, const char *what, Span at, Node **out)
-{
+static bool scalar_loss(Build *b, Value v, const char *what, Span at, Node **out) {
     Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, b->g->real, at);
     if (!n)
         return false;
     if (n->shape.rank || !dtype_is_real(n->dtype)) {
-        build_error(b, at, "%s must be one real number, found %s", what, value_text(b, value_node(n)));
+        build_error(b, at, "%s must be one real number, found %s", what,
+                    value_text(b, value_node(n)));
         return false;
     }
     *out = n;
     return true;
 }
 
-static bool gradients(Build *b, Node *loss, Node *const *targets, int n, Node **out, Span at)
-{
+static bool gradients(Build *b, Node *loss, Node *const *targets, int n, Node **out, Span at) {
     Node *blame = NULL;
     if (grad_build(b->g, loss, targets, n, out, &blame))
         return true;
-    build_error(b, at, "the loss has no gradient: '%s' on the way to it has none", op_info[blame->op].name);
+    build_error(b, at, "the loss has no gradient: '%s' on the way to it has none",
+                op_info[blame->op].name);
     diag_note(b->diag, blame->span, "this operation (stop(…) keeps it out of the gradient)");
     return false;
 }
 
 /* Gradients of the homes; NULL where the loss does not depend on one. */
-static bool home_gradients(Build *b, Node *loss, const Dependences *d, Home *const *homes, int n, Node **out, Span at)
-{
+static bool home_gradients(Build *b, Node *loss, const Dependences *d, Home *const *homes, int n,
+                           Node **out, Span at) {
     VEC(Node *) targets = {0};
     for (int i = 0; i < n; i++) {
         const Dependence *dep = depends_on(d, homes[i]);
@@ -123,27 +121,31 @@ static bool home_gradients(Build *b, Node *loss, const Dependences *d, Home *con
 
 /* ---- grad(y, x) ---- */
 
-static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
-{
+static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at) {
     if (x.kind == V_MODEL) {
         ParamSet *set = NEW(b->arena, ParamSet);
         instance_params(b, x.model, false, set);
         set->nodes = NEW_ARRAY(b->arena, Node *, set->n + 1);
-        if (!check_fresh(b, d, y, at) || !home_gradients(b, y, d, set->homes, set->n, set->nodes, at))
+        if (!check_fresh(b, d, y, at) ||
+            !home_gradients(b, y, d, set->homes, set->n, set->nodes, at))
             return value_poison;
         for (int i = 0; i < set->n; i++)
             if (!set->nodes[i])
-                set->nodes[i] = graph_constant(b->g, set->homes[i]->dtype, &set->homes[i]->shape, 0);
+                set->nodes[i] =
+                    graph_constant(b->g, set->homes[i]->dtype, &set->homes[i]->shape, 0);
         return (Value){.kind = V_SET, .set = set};
     }
     if (x.kind != V_TENSOR || !dtype_is_real(x.node->dtype)) {
-        build_error(b, at, "grad is taken with respect to real tensors, parameters and models, found %s", value_text(b, x));
+        build_error(b, at,
+                    "grad is taken with respect to real tensors, parameters and models, found %s",
+                    value_text(b, x));
         return value_poison;
     }
     Node *g = NULL;
     Home *h = home_of_version(b, x.node);
-    bool ok = h && depends_on(d, h) ? check_fresh(b, d, y, at) && home_gradients(b, y, d, &h, 1, &g, at)
-                                    : gradients(b, y, &x.node, 1, &g, at);
+    bool ok = h && depends_on(d, h)
+                  ? check_fresh(b, d, y, at) && home_gradients(b, y, d, &h, 1, &g, at)
+                  : gradients(b, y, &x.node, 1, &g, at);
     if (!ok)
         return value_poison;
     if (!g) {
@@ -153,8 +155,7 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
     return value_node(g);
 }
 
-Value build_grad(Build *b, const Actual *a)
-{
+Value build_grad(Build *b, const Actual *a) {
     Node *y;
     if (!scalar_loss(b, a->at[0], "the first argument of grad", a->spans[0], &y))
         return value_poison;
@@ -181,13 +182,12 @@ typedef struct OptSlot { /* state of one optimizer for one parameter */
 
 struct OptState {
     const char *name;
-    int number; /* among the optimizers of this name */
+    int number;       /* among the optimizers of this name */
     bool shared_step; /* one minimize uses it: all its parameters are updated together */
     VEC(OptSlot) slots;
 };
 
-struct OptState *opt_new(Build *b, const char *name)
-{
+struct OptState *opt_new(Build *b, const char *name) {
     struct OptState *o = NEW(b->arena, struct OptState);
     o->name = name;
     for (int i = 0; i < b->opts.n; i++)
@@ -203,8 +203,7 @@ typedef struct RuleUse {
     Env *env; /* scope of p, g and step: initial values of states are made in it, at start */
 } RuleUse;
 
-static Home *slot_home(struct OptState *o, const Home *param, const Ast *decl, const char *name)
-{
+static Home *slot_home(struct OptState *o, const Home *param, const Ast *decl, const char *name) {
     for (int i = 0; i < o->slots.n; i++) {
         const OptSlot *s = &o->slots.at[i];
         if (s->param == param && s->decl == decl && s->name == name)
@@ -219,8 +218,7 @@ typedef struct SlotInit {
     Ast *decl; /* NULL: zero */
 } SlotInit;
 
-static void run_slot_init(Build *b, void *arg)
-{
+static void run_slot_init(Build *b, void *arg) {
     const SlotInit *a = (const SlotInit *)arg;
     Home *h = a->home;
     if (!a->decl) {
@@ -231,7 +229,8 @@ static void run_slot_init(Build *b, void *arg)
     Env *env = env_new(b, a->rule->env->parent);
     for (int i = 0; i < a->rule->env->names.n; i++) {
         const Binding *from = a->rule->env->names.at[i];
-        Value v = from->value.kind == V_TENSOR ? value_node(home_value(b, a->rule->param)) : from->value;
+        Value v =
+            from->value.kind == V_TENSOR ? value_node(home_value(b, a->rule->param)) : from->value;
         env_add(b, env, from->name, BIND_LET, v, from->span);
     }
     Value v = build_expr(b, env, a->decl->param.init);
@@ -243,19 +242,20 @@ static void run_slot_init(Build *b, void *arg)
     home_write(b, h, graph_unary(b->g, OP_stop, n));
 }
 
-static Home *slot_new(Build *b, const RuleUse *r, Ast *decl, const char *name, DType t, const Shape *s)
-{
+static Home *slot_new(Build *b, const RuleUse *r, Ast *decl, const char *name, DType t,
+                      const Shape *s) {
     Home *h = home_new(b, HOME_OPT, name, t, s, r->param->span);
     h->of = r->param;
-    h->path = r->opt->number ? arena_printf(b->arena, "%s[%d]", r->opt->name, r->opt->number) : r->opt->name;
-    vec_push(b->arena, &r->opt->slots, (OptSlot){r->opt->shared_step && !decl ? NULL : r->param, decl, name, h});
+    h->path = r->opt->number ? arena_printf(b->arena, "%s[%d]", r->opt->name, r->opt->number)
+                             : r->opt->name;
+    vec_push(b->arena, &r->opt->slots,
+             (OptSlot){r->opt->shared_step && !decl ? NULL : r->param, decl, name, h});
     SlotInit init = {h, r, decl};
     build_at_start(b, run_slot_init, &init);
     return h;
 }
 
-void rule_state(Build *b, Env *env, Ast *s)
-{
+void rule_state(Build *b, Env *env, Ast *s) {
     RuleUse *r = b->rule;
     for (int i = 0; i < s->param.names.n; i++) {
         Ast *name = s->param.names.at[i];
@@ -267,8 +267,7 @@ void rule_state(Build *b, Env *env, Ast *s)
 }
 
 /* The number of this update (from 1): read, increased, written once a statement. */
-static Node *next_step(Build *b, const RuleUse *r, int *n, Home **stepped)
-{
+static Node *next_step(Build *b, const RuleUse *r, int *n, Home **stepped) {
     const Home *key = r->opt->shared_step ? NULL : r->param;
     const char *name = intern_str(b->c->names, "step");
     Home *h = slot_home(r->opt, key, NULL, name);
@@ -284,8 +283,7 @@ static Node *next_step(Build *b, const RuleUse *r, int *n, Home **stepped)
     return home_value(b, h);
 }
 
-static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step, Span at)
-{
+static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step, Span at) {
     Value sv = value_node(step);
     Env *env = rule_bind(b, f, &sv, at);
     if (!env)
@@ -309,7 +307,8 @@ static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step,
     if (bp->value.kind == V_TENSOR && bp->value.node != old)
         home_assign(b, p, bp->value, at);
     else if (bp->value.kind != V_POISON && !diag_errors(b->diag))
-        build_error(b, at, "%s never changes its parameter '%s'", f->decl->name, inner->at[0]->name);
+        build_error(b, at, "%s never changes its parameter '%s'", f->decl->name,
+                    inner->at[0]->name);
 }
 
 /* ---- minimize ---- */
@@ -324,23 +323,21 @@ typedef struct Targets {
     VEC(Target) at;
 } Targets;
 
-static bool targets_have(const Targets *t, const Home *h)
-{
+static bool targets_have(const Targets *t, const Home *h) {
     for (int i = 0; i < t->at.n; i++)
         if (t->at.at[i].home == h)
             return true;
     return false;
 }
 
-static void target_add(Build *b, Targets *t, Home *h, const FnValue *opt)
-{
+static void target_add(Build *b, Targets *t, Home *h, const FnValue *opt) {
     if (!targets_have(t, h))
         vec_push(b->arena, &t->at, (Target){h, opt, NULL});
 }
 
 /* The parameters an `over` names; an error when the loss depends on none of them. */
-static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, const FnValue *opt, Ast *e)
-{
+static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, const FnValue *opt,
+                         Ast *e) {
     Value v = build_expr(b, env, e);
     ParamSet set = {0};
     Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
@@ -355,7 +352,8 @@ static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, c
                 instance_params(b, v.list->at[i].model, false, &set);
     } else {
         if (v.kind != V_POISON)
-            build_error(b, e->span, "'over' names models, parts of models and parameters, found %s", value_text(b, v));
+            build_error(b, e->span, "'over' names models, parts of models and parameters, found %s",
+                        value_text(b, v));
         return;
     }
     int found = 0;
@@ -368,12 +366,13 @@ static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, c
         build_error(b, e->span, "the loss does not depend on this");
 }
 
-static int count_uses(Ast *n, const char *name)
-{
+static int count_uses(Ast *n, const char *name) {
     if (!n)
         return 0;
-    bool hit = (n->kind == AST_USE && n->use.optimizer->kind == AST_NAME && n->use.optimizer->name == name) ||
-               (n->kind == AST_UPDATE && n->update.with->kind == AST_NAME && n->update.with->name == name);
+    bool hit =
+        (n->kind == AST_USE && n->use.optimizer->kind == AST_NAME &&
+         n->use.optimizer->name == name) ||
+        (n->kind == AST_UPDATE && n->update.with->kind == AST_NAME && n->update.with->name == name);
     int found = hit;
     Ast **kids;
     int nk = ast_kids(n, &kids);
@@ -387,13 +386,14 @@ static int count_uses(Ast *n, const char *name)
     return found;
 }
 
-static const FnValue *optimizer_value(Build *b, Env *env, Ast *e)
-{
+static const FnValue *optimizer_value(Build *b, Env *env, Ast *e) {
     Value v = build_expr(b, env, e);
     bool fits = v.kind == V_FN && v.fn->decl && v.fn->decl->kind == AST_OPTIMIZER;
     if (!fits || !v.fn->partial) {
         if (v.kind != V_POISON)
-            build_error(b, e->span, "expected an optimizer with its arguments, as sgd(lr=0.1), found %s", value_text(b, v));
+            build_error(b, e->span,
+                        "expected an optimizer with its arguments, as sgd(lr=0.1), found %s",
+                        value_text(b, v));
         return NULL;
     }
     if (!v.fn->opt->slots.n)
@@ -401,8 +401,7 @@ static const FnValue *optimizer_value(Build *b, Env *env, Ast *e)
     return v.fn;
 }
 
-static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Targets *t)
-{
+static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Targets *t) {
     int errors = diag_errors(b->diag);
     const FnValue *rest = NULL;
     for (int i = 0; i < s->minimize.uses.n; i++) {
@@ -423,8 +422,7 @@ static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Ta
 }
 
 /* One factor for all: min(1, limit / norm), the norm over all gradients (ruling D11). */
-static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t)
-{
+static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t) {
     Value limit = build_expr(b, env, clip);
     Node *l = limit.kind == V_POISON ? NULL : value_to_node(b, limit, b->g->real, clip->span);
     if (!l)
@@ -432,7 +430,8 @@ static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t)
     Node *sum = NULL;
     for (int i = 0; i < t->at.n; i++) {
         Node *g = t->at.at[i].grad;
-        Node *s = graph_reduce(b->g, OP_sum, graph_binary(b->g, OP_mul, g, g), (1u << g->shape.rank) - 1);
+        Node *s =
+            graph_reduce(b->g, OP_sum, graph_binary(b->g, OP_mul, g, g), (1u << g->shape.rank) - 1);
         sum = sum ? graph_binary(b->g, OP_add, sum, s) : s;
     }
     Node *norm = graph_unary(b->g, OP_sqrt, sum);
@@ -442,13 +441,13 @@ static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t)
     factor->name = "clip_factor";
     for (int i = 0; i < t->at.n; i++) {
         Node *g = t->at.at[i].grad;
-        t->at.at[i].grad = graph_binary(b->g, OP_mul, g, graph_broadcast_to(b->g, factor, &g->shape));
+        t->at.at[i].grad =
+            graph_binary(b->g, OP_mul, g, graph_broadcast_to(b->g, factor, &g->shape));
     }
     return true;
 }
 
-static void update_targets(Build *b, Env *env, Ast *clip, Targets *t, Span at)
-{
+static void update_targets(Build *b, Env *env, Ast *clip, Targets *t, Span at) {
     if (clip && !clip_gradients(b, env, clip, t))
         return;
     Home **stepped = NEW_ARRAY(b->arena, Home *, t->at.n + 1);
@@ -468,23 +467,23 @@ typedef struct AccumulateArg {
     Span at;
 } AccumulateArg;
 
-static void run_accumulate_start(Build *b, void *arg)
-{
+static void run_accumulate_start(Build *b, void *arg) {
     AccumulateArg *a = (AccumulateArg *)arg;
     for (int i = 0; i < a->targets->at.n; i++)
         home_write(b, a->sums[i], graph_constant(b->g, a->sums[i]->dtype, &a->sums[i]->shape, 0));
 }
 
 /* accumulate K: sums survive between executions; each K-th averages them, updates and clears. */
-static void accumulate(Build *b, Env *env, Ast *s, Targets *t)
-{
-    HExpr *k = value_to_host(b, build_expr(b, env, s->minimize.accumulate), s->minimize.accumulate->span);
+static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
+    HExpr *k =
+        value_to_host(b, build_expr(b, env, s->minimize.accumulate), s->minimize.accumulate->span);
     if (!k || k->type != HT_INT) {
         if (k)
             build_error(b, s->minimize.accumulate->span, "'accumulate' takes an integer");
         return;
     }
-    AccumulateArg a = {t, NEW_ARRAY(b->arena, Home *, t->at.n + 1), host_new_var(b, "accumulated", HT_INT), s->span};
+    AccumulateArg a = {t, NEW_ARRAY(b->arena, Home *, t->at.n + 1),
+                       host_new_var(b, "accumulated", HT_INT), s->span};
     for (int i = 0; i < t->at.n; i++) {
         const Home *p = t->at.at[i].home;
         a.sums[i] = home_new(b, HOME_OPT, "gradient_sum", p->dtype, &p->shape, p->span);
@@ -493,8 +492,10 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t)
     }
     build_at_start(b, run_accumulate_start, &a);
     for (int i = 0; i < t->at.n; i++)
-        home_write(b, a.sums[i], graph_binary(b->g, OP_add, home_value(b, a.sums[i]), t->at.at[i].grad));
-    host_set(b, a.count, host_op(b, OP_add, HT_INT, host_var(b, a.count), host_const_int(b, 1), NULL), s->span);
+        home_write(b, a.sums[i],
+                   graph_binary(b->g, OP_add, home_value(b, a.sums[i]), t->at.at[i].grad));
+    host_set(b, a.count,
+             host_op(b, OP_add, HT_INT, host_var(b, a.count), host_const_int(b, 1), NULL), s->span);
     HStmt *test = host_stmt(b, HS_IF, s->span);
     HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a.count), k, NULL);
     test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
@@ -504,7 +505,8 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t)
     Node *n = graph_cast(b->g, value_to_node(b, value_host(k), DT_I32, s->span), b->g->real);
     for (int i = 0; i < t->at.n; i++) {
         Node *sum = home_value(b, a.sums[i]);
-        t->at.at[i].grad = graph_binary(b->g, OP_div, sum, graph_broadcast_to(b->g, n, &sum->shape));
+        t->at.at[i].grad =
+            graph_binary(b->g, OP_div, sum, graph_broadcast_to(b->g, n, &sum->shape));
     }
     update_targets(b, env, s->minimize.clip, t, s->span);
     run_accumulate_start(b, &a);
@@ -512,10 +514,10 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t)
     b->block = old;
 }
 
-void build_minimize(Build *b, Env *env, Ast *s)
-{
+void build_minimize(Build *b, Env *env, Ast *s) {
     Node *loss;
-    if (!scalar_loss(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span, &loss))
+    if (!scalar_loss(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span,
+                     &loss))
         return;
     Dependences d = dependences(b, loss);
     Targets t = {0};
@@ -543,8 +545,7 @@ void build_minimize(Build *b, Env *env, Ast *s)
 }
 
 /* update net by g with opt [clip N] */
-void build_update(Build *b, Env *env, Ast *s)
-{
+void build_update(Build *b, Env *env, Ast *s) {
     Value target = build_expr(b, env, s->update.target);
     Value by = build_expr(b, env, s->update.by);
     const FnValue *opt = optimizer_value(b, env, s->update.with);
@@ -558,12 +559,18 @@ void build_update(Build *b, Env *env, Ast *s)
         for (int i = 0; i < set.n && i < by.set->n; i++)
             vec_push(b->arena, &t.at, (Target){set.homes[i], opt, node_here(b, by.set->nodes[i])});
     }
-    if (h && h->kind == HOME_PARAM && by.kind == V_TENSOR && shape_equal(&by.node->shape, &h->shape))
+    if (h && h->kind == HOME_PARAM && by.kind == V_TENSOR &&
+        shape_equal(&by.node->shape, &h->shape))
         vec_push(b->arena, &t.at, (Target){h, opt, by.node});
-    bool fits = t.at.n && (target.kind != V_MODEL || (set.n == by.set->n && shape_equal(&set.homes[0]->shape, &by.set->nodes[0]->shape)));
+    bool fits =
+        t.at.n &&
+        (target.kind != V_MODEL ||
+         (set.n == by.set->n && shape_equal(&set.homes[0]->shape, &by.set->nodes[0]->shape)));
     if (!fits) {
-        build_error(b, s->span, "update wants a model and its gradient, as grad(loss, net) gives it; found %s and %s",
-                    value_text(b, target), value_text(b, by));
+        build_error(
+            b, s->span,
+            "update wants a model and its gradient, as grad(loss, net) gives it; found %s and %s",
+            value_text(b, target), value_text(b, by));
         return;
     }
     update_targets(b, env, s->update.clip, &t, s->span);
@@ -571,22 +578,21 @@ void build_update(Build *b, Env *env, Ast *s)
 
 /* ---- each ---- */
 
-static bool each_set(Build *b, Value v, Span at, ParamSet *out)
-{
+static bool each_set(Build *b, Value v, Span at, ParamSet *out) {
     if (v.kind == V_MODEL)
         instance_params(b, v.model, false, out);
     else if (v.kind == V_SET)
         *out = *v.set;
     else {
         if (v.kind != V_POISON)
-            build_error(b, at, "'each' walks models and gradients of models, found %s", value_text(b, v));
+            build_error(b, at, "'each' walks models and gradients of models, found %s",
+                        value_text(b, v));
         return false;
     }
     return true;
 }
 
-static void each_bind(Build *b, Env *env, Ast *pattern, const ParamSet *set, int i)
-{
+static void each_bind(Build *b, Env *env, Ast *pattern, const ParamSet *set, int i) {
     if (pattern->kind != AST_NAME)
         return;
     if (set->nodes) {
@@ -596,36 +602,36 @@ static void each_bind(Build *b, Env *env, Ast *pattern, const ParamSet *set, int
     env_add(b, env, pattern->name, BIND_HOME, value_none, pattern->span)->home = set->homes[i];
 }
 
-static bool each_sets(Build *b, Env *env, Ast *e, ParamSet *sets, int n)
-{
+static bool each_sets(Build *b, Env *env, Ast *e, ParamSet *sets, int n) {
     Ast *iter = e->each.iter;
     for (int i = 0; i < n; i++) {
         Ast *x = iter->kind == AST_TUPLE ? iter->list.items.at[i] : iter;
         if (!each_set(b, build_expr(b, env, x), x->span, &sets[i]))
             return false;
         if (sets[i].n != sets[0].n) {
-            build_error(b, x->span, "'each' walks sets of equal parameters: the first has %d, this one %d", sets[0].n, sets[i].n);
+            build_error(b, x->span,
+                        "'each' walks sets of equal parameters: the first has %d, this one %d",
+                        sets[0].n, sets[i].n);
             return false;
         }
     }
     return true;
 }
 
-static bool last_is_value(const Ast *block)
-{
+static bool last_is_value(const Ast *block) {
     if (!block->block.stmts.n)
         return false;
     AstKind k = block->block.stmts.at[block->block.stmts.n - 1]->kind;
     return k <= AST_COPY;
 }
 
-Value build_each(Build *b, Env *env, Ast *e, bool sum)
-{
+Value build_each(Build *b, Env *env, Ast *e, bool sum) {
     Ast *pattern = e->each.pattern, *iter = e->each.iter;
     int n = iter->kind == AST_TUPLE ? iter->list.items.n : 1;
     int names = pattern->kind == AST_TUPLE ? pattern->list.items.n : 1;
     if (n != names) {
-        build_error(b, pattern->span, "%d name%s for %d set%s of parameters", names, names == 1 ? "" : "s", n, n == 1 ? "" : "s");
+        build_error(b, pattern->span, "%d name%s for %d set%s of parameters", names,
+                    names == 1 ? "" : "s", n, n == 1 ? "" : "s");
         return value_poison;
     }
     ParamSet *sets = NEW_ARRAY(b->arena, ParamSet, n + 1);
@@ -639,7 +645,8 @@ Value build_each(Build *b, Env *env, Ast *e, bool sum)
     for (int i = 0; i < sets[0].n; i++) {
         Env *inner = env_new(b, env);
         for (int k = 0; k < n; k++)
-            each_bind(b, inner, pattern->kind == AST_TUPLE ? pattern->list.items.at[k] : pattern, &sets[k], i);
+            each_bind(b, inner, pattern->kind == AST_TUPLE ? pattern->list.items.at[k] : pattern,
+                      &sets[k], i);
         if (!value) {
             build_stmts(b, inner, e->each.body);
             continue;

@@ -1,7 +1,7 @@
 /* sema.c: names, before anything is built.
  *
- * build looks only at what the tasks use; this walk looks at everything that was written. A scope is a list of names
- * that grows while a body is walked and is cut back at its end.
+ * build looks only at what the tasks use; this walk looks at everything that was written. A scope
+ * is a list of names that grows while a body is walked and is cut back at its end.
  */
 #include "sema.h"
 
@@ -21,16 +21,14 @@ typedef struct Sema {
 
 static void walk(Sema *s, Ast *n);
 
-static const Name *find(const Sema *s, const char *name)
-{
+static const Name *find(const Sema *s, const char *name) {
     for (int i = s->names.n - 1; i >= 0; i--)
         if (s->names.at[i].name == name)
             return &s->names.at[i];
     return NULL;
 }
 
-static void declare(Sema *s, const char *name, Span span, bool fixed)
-{
+static void declare(Sema *s, const char *name, Span span, bool fixed) {
     if (strcmp(name, "_") == 0)
         return;
     for (int i = s->scope; i < s->names.n; i++)
@@ -42,8 +40,7 @@ static void declare(Sema *s, const char *name, Span span, bool fixed)
     vec_push(s->b->arena, &s->names, (Name){name, span, fixed});
 }
 
-static void declare_pattern(Sema *s, const Ast *p, bool fixed)
-{
+static void declare_pattern(Sema *s, const Ast *p, bool fixed) {
     if (p->kind == AST_NAME)
         declare(s, p->name, p->span, fixed);
     else if (p->kind == AST_TUPLE)
@@ -53,24 +50,23 @@ static void declare_pattern(Sema *s, const Ast *p, bool fixed)
 
 /* ---- names that need no declaration ---- */
 
-static bool is_constant_name(const char *name)
-{
-    static const char *const names[] = {"pi", "inf", "nan", "training", "int", "real", "bool", "f32", "f64", "i32", "i64", "u8", "zip"};
+static bool is_constant_name(const char *name) {
+    static const char *const names[] = {"pi",  "inf", "nan", "training", "int", "real", "bool",
+                                        "f32", "f64", "i32", "i64",      "u8",  "zip"};
     for (int i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
 
-static bool known(const Sema *s, const char *name)
-{
-    if (find(s, name) || build_lookup(s->b->user, name) || builtin_find(name) || is_constant_name(name))
+static bool known(const Sema *s, const char *name) {
+    if (find(s, name) || build_lookup(s->b->user, name) || builtin_find(name) ||
+        is_constant_name(name))
         return true;
     return s->rule && strcmp(name, "step") == 0;
 }
 
-static void unknown(Sema *s, const Ast *n)
-{
+static void unknown(Sema *s, const Ast *n) {
     VEC(const char *) near = {0};
     for (int i = 0; i < s->names.n; i++)
         vec_push(s->b->arena, &near, s->names.at[i].name);
@@ -90,23 +86,20 @@ static void unknown(Sema *s, const Ast *n)
 
 /* ---- calls of declared functions ---- */
 
-static const Ast *declaration(const Sema *s, const Ast *callee)
-{
+static const Ast *declaration(const Sema *s, const Ast *callee) {
     if (callee->kind != AST_NAME || find(s, callee->name))
         return NULL;
     const Binding *bind = build_lookup(s->b->user, callee->name);
     return bind ? bind->decl : NULL;
 }
 
-static const AstList *formals_of(const Ast *d)
-{
+static const AstList *formals_of(const Ast *d) {
     if (d->kind == AST_FN || d->kind == AST_LAYER)
         return &d->fn.formals;
     return d->kind == AST_OPTIMIZER || d->kind == AST_SCHEDULE ? &d->rule.formals : NULL;
 }
 
-static void check_call(Sema *s, const Ast *call)
-{
+static void check_call(Sema *s, const Ast *call) {
     const Ast *d = declaration(s, call->call.callee);
     const AstList *formals = d ? formals_of(d) : NULL;
     for (int i = 0; formals && i < call->call.args.n; i++) {
@@ -118,20 +111,19 @@ static void check_call(Sema *s, const Ast *call)
             text_printf(&list, "%s%s", k ? ", " : "", formals->at[k]->name);
         }
         if (!found)
-            diag_error(s->b->diag, a->span, "%s has no parameter '%s' (its parameters: %s)", d->name, a->name, list.n ? list.at : "none");
+            diag_error(s->b->diag, a->span, "%s has no parameter '%s' (its parameters: %s)",
+                       d->name, a->name, list.n ? list.at : "none");
     }
 }
 
 /* ---- the walk ---- */
 
-static void walk_list(Sema *s, const AstList *l)
-{
+static void walk_list(Sema *s, const AstList *l) {
     for (int i = 0; i < l->n; i++)
         walk(s, l->at[i]);
 }
 
-static void walk_children(Sema *s, Ast *n)
-{
+static void walk_children(Sema *s, Ast *n) {
     Ast **kids;
     int nk = ast_kids(n, &kids);
     for (int i = 0; i < nk; i++)
@@ -146,21 +138,18 @@ typedef struct Mark {
     int names, scope;
 } Mark;
 
-static Mark enter(Sema *s)
-{
+static Mark enter(Sema *s) {
     Mark m = {s->names.n, s->scope};
     s->scope = s->names.n;
     return m;
 }
 
-static void leave(Sema *s, Mark m)
-{
+static void leave(Sema *s, Mark m) {
     s->names.n = m.names;
     s->scope = m.scope;
 }
 
-static void walk_body(Sema *s, Ast *pattern, Ast *iter, Ast *body)
-{
+static void walk_body(Sema *s, Ast *pattern, Ast *iter, Ast *body) {
     walk(s, iter);
     Mark m = enter(s);
     declare_pattern(s, pattern, true);
@@ -169,8 +158,7 @@ static void walk_body(Sema *s, Ast *pattern, Ast *iter, Ast *body)
 }
 
 /* A name in a signature binds where it is not known: dimensions are sizes. */
-static void walk_type(Sema *s, Ast *type)
-{
+static void walk_type(Sema *s, Ast *type) {
     if (!type)
         return;
     if (type->kind == AST_TUPLE_TYPE) {
@@ -187,8 +175,7 @@ static void walk_type(Sema *s, Ast *type)
     }
 }
 
-static void walk_formals(Sema *s, const AstList *formals)
-{
+static void walk_formals(Sema *s, const AstList *formals) {
     for (int i = 0; i < formals->n; i++) {
         walk_type(s, formals->at[i]->formal.type);
         walk(s, formals->at[i]->formal.value);
@@ -198,8 +185,7 @@ static void walk_formals(Sema *s, const AstList *formals)
             declare(s, formals->at[i]->name, formals->at[i]->name_span, false);
 }
 
-static void walk_fn(Sema *s, Ast *n)
-{
+static void walk_fn(Sema *s, Ast *n) {
     Mark m = enter(s);
     walk_formals(s, &n->fn.formals);
     s->scope = s->names.n;
@@ -207,8 +193,7 @@ static void walk_fn(Sema *s, Ast *n)
     leave(s, m);
 }
 
-static void walk_rule(Sema *s, Ast *n)
-{
+static void walk_rule(Sema *s, Ast *n) {
     Mark m = enter(s);
     walk_formals(s, &n->rule.formals);
     walk_formals(s, &n->rule.inner);
@@ -219,8 +204,7 @@ static void walk_rule(Sema *s, Ast *n)
     leave(s, m);
 }
 
-static void walk_assign(Sema *s, Ast *n)
-{
+static void walk_assign(Sema *s, Ast *n) {
     walk(s, n->assign.value);
     walk(s, n->assign.target);
     const Ast *t = n->assign.target;
@@ -229,22 +213,22 @@ static void walk_assign(Sema *s, Ast *n)
     const Name *name = t->kind == AST_NAME ? find(s, t->name) : NULL;
     if (!name || !name->fixed)
         return;
-    diag_error(s->b->diag, n->assign.target->span, "'%s' cannot be assigned to: it is no 'var'", t->name);
+    diag_error(s->b->diag, n->assign.target->span, "'%s' cannot be assigned to: it is no 'var'",
+               t->name);
     diag_note(s->b->diag, name->span, "declared here");
 }
 
-static void walk_call(Sema *s, Ast *n)
-{
+static void walk_call(Sema *s, Ast *n) {
     check_call(s, n);
     if (!data_is_source(n) || known(s, n->call.callee->name))
         walk(s, n->call.callee);
     else if (!s->data)
-        diag_error(s->b->diag, n->span, "%s(…) belongs into a data declaration", n->call.callee->name);
+        diag_error(s->b->diag, n->span, "%s(…) belongs into a data declaration",
+                   n->call.callee->name);
     walk_list(s, &n->call.args);
 }
 
-static void walk_sections(Sema *s, Ast *n)
-{
+static void walk_sections(Sema *s, Ast *n) {
     s->data = true;
     for (int i = 0; i < n->data.items.n; i++) {
         Ast *item = n->data.items.at[i];
@@ -256,29 +240,25 @@ static void walk_sections(Sema *s, Ast *n)
     s->data = false;
 }
 
-static void walk_let(Sema *s, Ast *n)
-{
+static void walk_let(Sema *s, Ast *n) {
     walk(s, n->let.value);
     declare_pattern(s, n->let.pattern, n->kind == AST_LET);
 }
 
-static void walk_param(Sema *s, Ast *n)
-{
+static void walk_param(Sema *s, Ast *n) {
     if (n->param.init)
         walk(s, n->param.init);
     for (int i = 0; i < n->param.names.n; i++)
         declare(s, n->param.names.at[i]->name, n->param.names.at[i]->span, false);
 }
 
-static void walk_in_scope(Sema *s, Ast *n)
-{
+static void walk_in_scope(Sema *s, Ast *n) {
     Mark m = enter(s);
     walk_children(s, n);
     leave(s, m);
 }
 
-static void walk(Sema *s, Ast *n)
-{
+static void walk(Sema *s, Ast *n) {
     if (!n)
         return;
     switch (n->kind) {
@@ -286,19 +266,35 @@ static void walk(Sema *s, Ast *n)
         if (!known(s, n->name))
             unknown(s, n);
         break;
-    case AST_CALL: walk_call(s, n); break;
-    case AST_FIELD: walk(s, n->field.base); break;
+    case AST_CALL:
+        walk_call(s, n);
+        break;
+    case AST_FIELD:
+        walk(s, n->field.base);
+        break;
     case AST_FN:
     case AST_LAYER:
-    case AST_EXPORT: walk_fn(s, n); break;
+    case AST_EXPORT:
+        walk_fn(s, n);
+        break;
     case AST_OPTIMIZER:
-    case AST_SCHEDULE: walk_rule(s, n); break;
-    case AST_DATA: walk_sections(s, n); break;
-    case AST_BLOCK: walk_in_scope(s, n); break;
+    case AST_SCHEDULE:
+        walk_rule(s, n);
+        break;
+    case AST_DATA:
+        walk_sections(s, n);
+        break;
+    case AST_BLOCK:
+        walk_in_scope(s, n);
+        break;
     case AST_LET:
-    case AST_VAR: walk_let(s, n); break;
+    case AST_VAR:
+        walk_let(s, n);
+        break;
     case AST_PARAM:
-    case AST_STATE: walk_param(s, n); break;
+    case AST_STATE:
+        walk_param(s, n);
+        break;
     case AST_SUB:
         walk(s, n->model.value);
         declare(s, n->name, n->name_span, true);
@@ -307,9 +303,15 @@ static void walk(Sema *s, Ast *n)
         walk(s, n->constant.value);
         declare(s, n->name, n->name_span, true);
         break;
-    case AST_ASSIGN: walk_assign(s, n); break;
-    case AST_FOR: walk_body(s, n->loop.pattern, n->loop.iter, n->loop.body); break;
-    case AST_REDUCE_FOR: walk_body(s, n->reduce.pattern, n->reduce.iter, n->reduce.body); break;
+    case AST_ASSIGN:
+        walk_assign(s, n);
+        break;
+    case AST_FOR:
+        walk_body(s, n->loop.pattern, n->loop.iter, n->loop.body);
+        break;
+    case AST_REDUCE_FOR:
+        walk_body(s, n->reduce.pattern, n->reduce.iter, n->reduce.body);
+        break;
     case AST_EACH:
     case AST_SUM_EACH: {
         walk(s, n->each.iter);
@@ -319,25 +321,38 @@ static void walk(Sema *s, Ast *n)
         leave(s, m);
         break;
     }
-    case AST_SCAN: diag_error(s->b->diag, n->span, "not supported yet: scan"); break;
-    default: walk_children(s, n);
+    case AST_SCAN:
+        diag_error(s->b->diag, n->span, "not supported yet: scan");
+        break;
+    default:
+        walk_children(s, n);
     }
 }
 
-void sema_file(Build *b, Ast *file)
-{
+void sema_file(Build *b, Ast *file) {
     Sema s = {.b = b};
     for (int i = 0; i < file->file.decls.n; i++) {
         Ast *d = file->file.decls.at[i];
         switch (d->kind) {
         case AST_LET:
-        case AST_VAR: walk(&s, d->let.value); break;
-        case AST_CONST: walk(&s, d->constant.value); break;
-        case AST_OPTION: walk(&s, d->option.value); break;
+        case AST_VAR:
+            walk(&s, d->let.value);
+            break;
+        case AST_CONST:
+            walk(&s, d->constant.value);
+            break;
+        case AST_OPTION:
+            walk(&s, d->option.value);
+            break;
         case AST_PARAM:
-        case AST_STATE: walk(&s, d->param.init); break;
-        case AST_MODEL: walk(&s, d->model.value); break;
-        default: walk(&s, d);
+        case AST_STATE:
+            walk(&s, d->param.init);
+            break;
+        case AST_MODEL:
+            walk(&s, d->model.value);
+            break;
+        default:
+            walk(&s, d);
         }
     }
 }

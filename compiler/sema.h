@@ -4,8 +4,9 @@
 
 #include "build.h"
 
-/* Reports unknown names, names declared twice in a scope, assignments to what cannot be assigned, and constructs that are
- * not supported yet, in every function, layer and task of a user's file, used or not. */
+/* Reports unknown names, names declared twice in a scope, assignments to what cannot be assigned,
+ * and constructs that are not supported yet, in every function, layer and task of a user's file,
+ * used or not. */
 void sema_file(Build *b, Ast *file);
 
 #endif
