@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the tests: run.sh check | test | soak [NAME…]
-#   check  lint, the Criterion programs, tests/scripts/*.sh
+#   check  lint, the Criterion programs, the scripts of all folders but the two below
 #   test   that, and tests/show/*.sh
 #   soak   that, and tests/soak/*.sh
 # NAMEs keep only the suites whose name contains one of them. A script passes with exit code 0, is
@@ -97,7 +97,10 @@ for source in tests/unit/test_*.c tests/runtime/test_*.c; do
     name=$(basename "$source" .c)
     if wanted "$name"; then run_suite "$name" "build/${source%.c}"; fi
 done
-run_scripts scripts
+for folder in tests/*/; do
+    folder=$(basename "$folder")
+    case $folder in show | soak) ;; *) run_scripts "$folder" ;; esac
+done
 case $level in test | soak) run_scripts show ;; esac
 case $level in soak) run_scripts soak ;; esac
 
