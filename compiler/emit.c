@@ -96,6 +96,12 @@ void emit_lines(Emit *e, const char *text) {
 
 /* ---- templates ---- */
 
+/* What a slot gave ends with its last line: the template says what space follows. */
+static void drop_blank_end(Text *t, size_t from) {
+    while (t->n > from + 1 && t->at[t->n - 1] == '\n' && t->at[t->n - 2] == '\n')
+        t->at[--t->n] = 0;
+}
+
 void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char *slot),
                    void *arg) {
     const Embedded *f = embedded(file);
@@ -106,7 +112,9 @@ void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char
         const char *word = line + strspn(line, " ");
         if (strncmp(word, "//@ ", 4) == 0) {
             e->depth = (int)(word - line) / 4;
+            size_t from = e->text.n;
             fill(arg, arena_strndup(e->text.arena, word + 4, n - (size_t)(word + 4 - line)));
+            drop_blank_end(&e->text, from);
             e->depth = 0;
         } else {
             text_addn(&e->text, line, n);

@@ -4,7 +4,7 @@ RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
     struct rt_cli *cli = &nn->cli;
     nn_options(nn);
     for (int i = 0; i < NN_WEIGHTS; i++)
-        nn->chosen[i] = nn_tensor(nn, nn_weights[i]);
+        nn->chosen[i] = nn_values[nn_weights[i]].tensor;
     cli->program = NN_PROGRAM;
     cli->version = NN_VERSION;
     cli->tasks = nn_task_names;
@@ -59,8 +59,7 @@ RT_FN void nn_stop(struct nn *nn) {
     nn->rt.release(&nn->rt, nn->arena);
 }
 
-/* Everything: a status, and where it is not RT_OK a message in nn->rt (RT_EXPECT: it was printed).
- */
+/* Everything: a status, and where it is not RT_OK a message in nn->rt (an `expect` has printed). */
 RT_FN enum rt_status nn_trainer(struct nn *nn, int argc, char **argv) {
     rt_init(&nn->rt);
     rt_flush_denormals();

@@ -54,27 +54,29 @@ static bool is_parallel(const CEmit *x) {
     return false;
 }
 
-/* Names of splits and regions as subscripts: ROWS_digits_train. */
-static void emit_numbers(CEmit *x, const char *prefix, int n,
-                         const char *(*name)(const CEmit *, int)) {
-    if (!n)
-        return;
+/* Splits and regions by name: ROWS_digits_train. */
+static void emit_numbers(CEmit *x, int n, const char *(*name)(const CEmit *, int)) {
     Text t = {.arena = x->arena};
     for (int i = 0; i < n; i++)
-        text_printf(&t, "%s%s_%s%s", i ? " " : "", prefix, name(x, i), i + 1 < n ? "," : "");
-    emit_words(&x->e, "enum { ", t.at, " };");
+        text_printf(&t, "%s%s%s", i ? " " : "", name(x, i), i + 1 < n ? "," : "");
+    if (n)
+        emit_words(&x->e, "enum {", t.at, "};");
+}
+
+const char *c_split_name(const CEmit *x, const Split *s) {
+    char *name = arena_printf(x->arena, "ROWS_%s", s->name);
+    for (char *p = name; *p; p++)
+        if (*p == '.' || *p == '[' || *p == ']')
+            *p = '_';
+    return name;
 }
 
 static const char *split_name(const CEmit *x, int i) {
-    char *s = arena_printf(x->arena, "%s", x->p->splits.at[i]->name);
-    for (char *p = s; *p; p++)
-        if (*p == '.')
-            *p = '_';
-    return s;
+    return c_split_name(x, x->p->splits.at[i]);
 }
 
 static const char *region_name(const CEmit *x, int i) {
-    return x->p->regions.at[i]->name;
+    return arena_printf(x->arena, "REGION_%s", x->p->regions.at[i]->name);
 }
 
 void c_emit_sizes(CEmit *x) {
@@ -103,8 +105,8 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_TASKS = %d,", p->tasks.n);
     emit_line(e, "NN_RECORDS = %d", x->records.n);
     emit_end(e, ";");
-    emit_numbers(x, "REGION", p->regions.n, region_name);
-    emit_numbers(x, "ROWS", p->splits.n, split_name);
+    emit_numbers(x, p->regions.n, region_name);
+    emit_numbers(x, p->splits.n, split_name);
 }
 
 /* ---- members ---- */

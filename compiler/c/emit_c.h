@@ -33,8 +33,9 @@ const char *c_base_name(const char *path);
 int c_value_of_buffer(const CEmit *x, const Buffer *b);
 int c_value_of_scalar(const CEmit *x, int scalar);
 int c_value_of_count(const CEmit *x, int count);
-Buffer *c_home_buffer(const CEmit *x, const Home *h); /* never NULL */
-Buffer *c_node_buffer(const CEmit *x, const Node *n); /* never NULL */
+Buffer *c_home_buffer(const CEmit *x, const Home *h);     /* never NULL */
+Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
+const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
 void c_emit_sizes(CEmit *x);
 void c_emit_members(CEmit *x);
 void c_emit_accessors(CEmit *x);

@@ -1,7 +1,6 @@
 /* emit_data.c: what tasks read: tables of fields, and one function a data set that loads and splits
  * it. */
 #include "emit_c.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const char *where_limit(const CEmit *x, const DataSource *s) {
@@ -121,57 +120,48 @@ static void emit_source(CEmit *x, const DataSource *s) {
 
 /* ---- splits ---- */
 
-static bool is_part_of(const Split *p, const DataSet *d, int section) {
-    return p->set == d && p->section == section && !p->whole;
+static uint32_t place_of(const char *section, int group) {
+    uint32_t h = hash_bytes(HASH_START, section, strlen(section));
+    return hash_bytes(h, &group, sizeof group);
 }
 
-static int64_t part_start(const Split *p) {
-    return p->by_rows ? p->lo_row : p->lo_num;
-}
-
-static int by_start(const void *a, const void *b) {
-    const Split *x = *(Split *const *)a, *y = *(Split *const *)b;
-    int64_t s = part_start(x), t = part_start(y);
-    return s != t ? (s < t ? -1 : 1) : x->id - y->id;
-}
-
-static void emit_part(CEmit *x, const char *name, int64_t amount, int64_t of) {
-    emit_line(&x->e, "{%s, %lld, %lld},", emit_string(x->arena, name), (long long)amount,
-              (long long)of);
-}
-
-/* Parts are cut one behind the other; rows left out between two of them are a part without a name.
- */
-static int emit_parts(CEmit *x, Split *const *parts, int n, int *row_of) {
-    int64_t end = 0;
-    int rows = 0;
-    for (int i = 0; i < n; i++) {
-        const Split *p = parts[i];
-        int64_t of = p->by_rows ? 0 : p->den;
-        int64_t stop = p->by_rows ? p->hi_row : p->hi_num;
-        if (part_start(p) > end) {
-            emit_part(x, "", part_start(p) - end, of);
-            rows++;
-        }
-        row_of[i] = rows++;
-        emit_part(x, p->name, stop - part_start(p), of);
-        end = stop;
-    }
-    return rows;
-}
-
-static void emit_split(CEmit *x, Split **parts, int n, const char *section) {
-    int *row_of = NEW_ARRAY(x->arena, int, n);
-    uint32_t place = hash_bytes(HASH_START, section, strlen(section));
-    qsort(parts, (size_t)n, sizeof *parts, by_start);
-    emit_begin(&x->e, "static const struct rt_part parts[] =");
-    int rows = emit_parts(x, parts, n, row_of);
+/* The parts of a split are cut one behind the other. */
+static void emit_parts(CEmit *x, const SplitGroup *g, const char *section, int group) {
+    emit_begin(&x->e, "static const struct rt_part parts_%d[] =", group);
+    for (int i = 0; i < g->nparts; i++)
+        emit_line(&x->e, "{%s, %lld, %lld},", emit_string(x->arena, g->parts[i]->name),
+                  (long long)g->parts[i]->amount, (long long)g->parts[i]->of);
     emit_end(&x->e, ";");
-    emit_line(&x->e, "struct rt_rows split[%d];", rows);
-    emit_line(&x->e, "NN_TRY(rt_split(&nn->rt, &all, %s, 0x%08xu, parts, %d, split));",
-              parts[0]->shuffled ? "false" : "true", place, rows);
-    for (int i = 0; i < n; i++)
-        emit_line(&x->e, "nn->rows[%d] = split[%d];", parts[i]->id, row_of[i]);
+    emit_line(&x->e, "struct rt_rows split_%d[%d];", group, g->nparts);
+    emit_line(&x->e, "NN_TRY(rt_split(&nn->rt, &all, %s, 0x%08xu, parts_%d, %d, split_%d));",
+              g->in_order ? "true" : "false", place_of(section, group), group, g->nparts, group);
+    for (int i = 0; i < g->nparts; i++)
+        emit_line(&x->e, "nn->rows[%s] = split_%d[%d];", c_split_name(x, g->parts[i]), group, i);
+}
+
+static void emit_fold(CEmit *x, const SplitGroup *g, const char *section, const Split *s) {
+    emit_begin(&x->e, "%s", "");
+    emit_line(&x->e, "struct rt_rows train, test;");
+    emit_line(&x->e, "NN_TRY(rt_fold(&nn->rt, &all, %s, 0x%08xu, %d, %lld, &train, &test));",
+              g->in_order ? "true" : "false", place_of(section, s->group), s->part,
+              (long long)g->folds);
+    emit_line(&x->e, "nn->rows[%s] = %s;", c_split_name(x, s), s->fold_test ? "test" : "train");
+    emit_end(&x->e, "");
+}
+
+static void emit_splits(CEmit *x, const DataSet *d, int section, const char *name) {
+    for (int i = 0; i < d->ngroups; i++)
+        if (d->groups[i].section == section && d->groups[i].nparts)
+            emit_parts(x, &d->groups[i], name, i);
+    for (int i = 0; i < x->p->splits.n; i++) {
+        const Split *s = x->p->splits.at[i];
+        if (s->set != d || s->section != section)
+            continue;
+        if (s->group < 0)
+            emit_line(&x->e, "nn->rows[%s] = all;", c_split_name(x, s));
+        else if (d->groups[s->group].folds)
+            emit_fold(x, &d->groups[s->group], name, s);
+    }
 }
 
 static void emit_section(CEmit *x, const DataSet *d, int section) {
@@ -189,16 +179,7 @@ static void emit_section(CEmit *x, const DataSet *d, int section) {
     emit_line(&x->e, "struct rt_rows all;");
     emit_line(&x->e, "NN_TRY(rt_section(&nn->rt, %s, fields, %d, &all));",
               emit_string(x->arena, name), n);
-    VEC(Split *) parts = {0};
-    for (int i = 0; i < x->p->splits.n; i++) {
-        Split *p = x->p->splits.at[i];
-        if (p->set == d && p->section == section && p->whole)
-            emit_line(&x->e, "nn->rows[%d] = all;", p->id);
-        if (is_part_of(p, d, section))
-            vec_push(x->arena, &parts, p);
-    }
-    if (parts.n)
-        emit_split(x, parts.at, parts.n, name);
+    emit_splits(x, d, section, name);
     emit_end(&x->e, "");
 }
 

@@ -148,7 +148,7 @@ const char *c_expr(CEmit *x, const HExpr *h) {
     case HX_NODE:
         return node_text(x, h);
     case HX_ROWS:
-        return arena_printf(x->arena, "nn->rows[%d].count", h->split->id);
+        return arena_printf(x->arena, "nn->rows[%s].count", c_split_name(x, h->split));
     case HX_OP:
         return op_text(x, h);
     case HX_FORMAT: /* put into nn->text by the statement that uses it */

@@ -64,11 +64,10 @@ static void emit_for(CEmit *x, const HStmt *s) {
 static void emit_batches_start(CEmit *x, const BatchLoop *b) {
     uint32_t place = hash_bytes(HASH_START, b->split->name, strlen(b->split->name));
     place = hash_bytes(place, &b->id, sizeof b->id);
-    emit_line(&x->e,
-              "NN_TRY(rt_batches_start(&nn->rt, &nn->loops[%d], &nn->rows[%d], %lld, %s, %s,",
-              b->id, b->split->id, (long long)b->size, b->shuffle ? "true" : "false",
-              b->keep_last ? "false" : "true");
-    emit_line(&x->e, "                        %s, 0x%08xu, nn->entries[%d]++));",
+    emit_line(&x->e, "NN_TRY(rt_batches_start(&nn->rt, &nn->loops[%d], &nn->rows[%s], %lld,", b->id,
+              c_split_name(x, b->split), (long long)b->size);
+    emit_line(&x->e, "                        %s, %s, %s, 0x%08xu, nn->entries[%d]++));",
+              b->shuffle ? "true" : "false", b->keep_last ? "false" : "true",
               b->steps ? c_condition(x, b->steps) : "0", place, b->id);
 }
 
