@@ -8,7 +8,7 @@ start=$(date +%s)
 tools/deps.sh build
 mkdir -p $out
 echo "== the compiler"
-make --no-print-directory all >$out/build.log 2>&1 || {
+make --no-print-directory -j"$(nproc)" all >$out/build.log 2>&1 || {
     tail -n 30 $out/build.log
     exit 1
 }
