@@ -136,12 +136,14 @@ static void dump_node(Text *out, const Node *n, const Diag *d) {
 
 static void dump_uses(Text *out, const Region *r) {
     for (int i = 0; i < r->writes.n; i++)
-        text_printf(out, "  write %s = %%%d\n", r->writes.at[i].home->path, r->writes.at[i].value->id);
+        text_printf(out, "  write %s = %%%d\n", r->writes.at[i].home->path,
+                    r->writes.at[i].value->id);
     for (int i = 0; i < r->outputs.n; i++)
         text_printf(out, "  output %%%d\n", r->outputs.at[i]->id);
 }
 
-/* Where the region changes in the order of the nodes, a line names it; writes and outputs follow its last node. */
+/* Where the region changes in the order of the nodes, a line names it; writes and outputs follow
+ * its last node. */
 void graph_dump(const Graph *g, Text *out, const Diag *d) {
     VEC(const Region *) seen = {0};
     const Region *region = NULL;

@@ -2,12 +2,18 @@
 #include "op_rules.h"
 #include "program.h"
 
-Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype, const Shape *shape) {
+Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype,
+                 const Shape *shape) {
     const OpInfo *info = &op_info[op];
     if (info->args >= 0 && nin != info->args)
         bug("%s takes %d arguments, got %d", info->name, info->args, nin);
     Node *n = NEW(g->arena, Node);
-    *n = (Node){.id = g->nodes.n, .op = op, .dtype = dtype, .nin = nin, .region = g->region, .span = g->span};
+    *n = (Node){.id = g->nodes.n,
+                .op = op,
+                .dtype = dtype,
+                .nin = nin,
+                .region = g->region,
+                .span = g->span};
     n->in = NEW_ARRAY(g->arena, Node *, nin);
     for (int i = 0; i < nin; i++)
         n->in[i] = in[i];
@@ -85,8 +91,8 @@ Node *graph_batch(Graph *g, DataSource *src, Node *index, const Shape *row) {
     return graph_node(g, OP_batch, 1, &index, &(Attr){.batch.source = src}, src->dtype, &s);
 }
 
-Node *graph_random(Graph *g, Op op, Node *execution, uint32_t place, DType t, const Shape *s, int64_t lo,
-                   int64_t hi) {
+Node *graph_random(Graph *g, Op op, Node *execution, uint32_t place, DType t, const Shape *s,
+                   int64_t lo, int64_t hi) {
     Attr attr = {.random = {.place = place, .lo = lo, .hi = hi}};
     return graph_node(g, op, 1, &execution, &attr, t, s);
 }
@@ -194,7 +200,8 @@ Node *graph_pick(Graph *g, Node *x, Node *index) {
 }
 
 Node *graph_scatter_add(Graph *g, Node *base, Node *index, Node *update) {
-    return graph_node(g, OP_scatter_add, 3, (Node *[]){base, index, update}, NULL, base->dtype, NULL);
+    return graph_node(g, OP_scatter_add, 3, (Node *[]){base, index, update}, NULL, base->dtype,
+                      NULL);
 }
 
 Node *graph_check(Graph *g, Node *loss) {

@@ -12,7 +12,7 @@ enum {
 };
 
 const OpInfo op_info[OP_N] = {
-#define OP(name, args, kind, flags, shape, grad, form, form64) \
+#define OP(name, args, kind, flags, shape, grad, form, form64)                                     \
     {#name, args, KIND_##kind, flags, shape_rule_##shape, grad_rule_##grad, form, form64},
 #include "ops.h"
 #undef OP

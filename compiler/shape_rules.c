@@ -1,4 +1,5 @@
-/* shape_rules.c: dtype and shape of a node from its inputs and attributes, one rule for each name in ops.h.
+/* shape_rules.c: dtype and shape of a node from its inputs and attributes, one rule for each name
+ * in ops.h.
  *
  * The language has checked the user's shapes before; what is wrong here is an error in nnc.
  */
@@ -39,7 +40,8 @@ static void like_inputs(Node *n, int first) {
 /* ---- leaves: what the maker gave ---- */
 
 void shape_rule_constant(Node *n) {
-    need(n, !n->attr.constant.data || !shape_count(&n->shape), "data of an extent known at run time");
+    need(n, !n->attr.constant.data || !shape_count(&n->shape),
+         "data of an extent known at run time");
 }
 
 void shape_rule_read(Node *n) {
@@ -67,7 +69,8 @@ void shape_rule_batch(Node *n) {
     const Node *index = n->in[0];
     n->dtype = n->attr.batch.source->dtype;
     need(n, index->dtype == DT_I32 && index->shape.rank == 1, "the index is an i32 vector");
-    need(n, n->shape.rank >= 1 && dim_equal(n->shape.dim[0], index->shape.dim[0]), "one row for each index");
+    need(n, n->shape.rank >= 1 && dim_equal(n->shape.dim[0], index->shape.dim[0]),
+         "one row for each index");
 }
 
 /* ---- maps ---- */
@@ -160,7 +163,8 @@ void shape_rule_broadcast(Node *n) {
              "only extents of 1 grow");
 }
 
-/* Where an extent is known at run time only: all of it, or elements that are there for every count. */
+/* Where an extent is known at run time only: all of it, or elements that are there for every count.
+ */
 static void slice_axis(const Node *n, Dim from, Dim to, int64_t start, int64_t step) {
     int64_t last = start + (to.n - 1) * step;
     int64_t sure = from.count ? from.n / from.count->bound : from.n;
@@ -229,7 +233,8 @@ void shape_rule_put_at(Node *n) {
     Shape s = piece->shape;
     need(n, is_scalar(n->in[2], DT_I32), "the start must be an i32 scalar");
     need(n, piece->dtype == n->dtype && s.rank == n->shape.rank, "types or ranks differ");
-    need(n, s.dim[axis].n <= n->shape.dim[axis].n && !n->shape.dim[axis].count, "the piece does not fit");
+    need(n, s.dim[axis].n <= n->shape.dim[axis].n && !n->shape.dim[axis].count,
+         "the piece does not fit");
     s.dim[axis] = n->shape.dim[axis];
     need(n, shape_equal(&s, &n->shape), "shapes differ beside the axis");
 }
@@ -293,5 +298,6 @@ void shape_rule_random(Node *n) {
     need(n, is_scalar(n->in[0], DT_I32), "the execution number must be an i32 scalar");
     need(n, whole ? n->dtype == DT_I32 : dtype_is_real(n->dtype), "wrong type");
     need(n, n->op != OP_randint || n->attr.random.lo < n->attr.random.hi, "empty range");
-    need(n, n->op != OP_permutation || (n->shape.rank == 1 && !n->shape.dim[0].count), "a vector of known length");
+    need(n, n->op != OP_permutation || (n->shape.rank == 1 && !n->shape.dim[0].count),
+         "a vector of known length");
 }
