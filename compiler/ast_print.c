@@ -2,6 +2,7 @@
  * only the parentheses that are needed; parsing the text gives an equal tree. */
 #include "ast.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* How tightly an expression binds; one that binds looser than its place asks gets parentheses. */
@@ -59,10 +60,14 @@ static void put_number(Printer *pr, const Ast *n) {
         text_printf(pr->to, "%lld", (long long)n->number.integer);
         return;
     }
-    Text t = {.arena = pr->to->arena};
-    text_printf(&t, "%.17g", n->number.value);
-    put(pr, t.at);
-    if (!strpbrk(t.at, ".e"))
+    char *s = NULL;
+    for (int digits = 15; digits <= 17; digits++) { /* the fewest that give the number back */
+        s = arena_printf(pr->to->arena, "%.*g", digits, n->number.value);
+        if (strtod(s, NULL) == n->number.value)
+            break;
+    }
+    put(pr, s);
+    if (!strpbrk(s, ".e"))
         put(pr, ".0");
 }
 

@@ -21,7 +21,6 @@ enum { MAX_SYNTAX_ERRORS = 20 }; /* of a file; what follows is likely to be nons
 typedef struct Bracket {
     char open;
     Span at;
-    uint32_t indent; /* of the line it is in, in bytes */
 } Bracket;
 
 /* State of one parse, shared by scanner and parser. */
@@ -41,7 +40,8 @@ typedef struct Parse {
     bool last_ends;      /* it can end a statement */
     uint32_t last_hi;    /* and where it ended */
     uint32_t indent;     /* of the line, in bytes */
-    bool recovering;     /* an error was found in this statement */
+    bool recovering;     /* an error was found in this statement, */
+    uint32_t error_indent; /* in a line indented so far */
     const char *sep;     /* what the last SEP stood for: "the end of the line" */
     VEC(Bracket) brackets;
     Bracket unclosed;    /* a ( or [ given up at the last SEP; open is 0 for none */
@@ -304,6 +304,19 @@ data_items:
   | data_items data_item SEP { $$ = append(p, $1, $2); }
   | data_items SEP
   | data_items error SEP { $$ = $1; yyerrok; }
+  | data_items error skipped_block SEP { $$ = $1; yyerrok; }
+;
+
+/* Braces after an error in a data block: what they hold is not known. */
+skipped_block:
+    '{' skipped '}'
+;
+
+skipped:
+    %empty
+  | skipped SEP
+  | skipped error SEP
+  | skipped error skipped_block SEP
 ;
 
 data_item:
@@ -785,15 +798,24 @@ static const char *found_text(Parse *p, yysymbol_kind_t found, Span at) {
     }
 }
 
+static bool is_comparison(yysymbol_kind_t found) {
+    static const int tokens[] = {EQ, NE, '<', LE, '>', GE};
+    for (int i = 0; i < COUNT_OF(tokens); i++)
+        if (found == YYTRANSLATE(tokens[i]))
+            return true;
+    return false;
+}
+
 /* A word of advice for slips that are common; "" for none. `w` as it was before summarize. */
 static const char *advice(const Wanted *w, yysymbol_kind_t found) {
     bool after_expression = wants(w, '^') || wants(w, '+');
-    bool word = found >= YYSYMBOL_IMPORT && found <= YYSYMBOL_NOT;
+    bool word = (found >= YYSYMBOL_IMPORT && found <= YYSYMBOL_NOT) || found == YYSYMBOL_GIVEN
+                || found == YYSYMBOL_TYPE;
     if (found == YYTRANSLATE('=') && wants(w, EQ))
         return " (to compare, write '==')";
     if (found == YYSYMBOL_OVER && wants(w, SEP))
         return " (every optimizer is named after a 'with' of its own)";
-    if (after_expression && !wants(w, EQ) && (found >= YYSYMBOL_EQ && found <= YYSYMBOL_GE))
+    if (after_expression && !wants(w, EQ) && is_comparison(found))
         return " (comparisons do not chain: join them with 'and')";
     if (word && wants(w, NAME) && !wants(w, NUMBER))
         return ", a reserved word";
@@ -811,6 +833,7 @@ static void note_unclosed(Parse *p, yysymbol_kind_t found) {
 
 static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
     p->recovering = true;
+    p->error_indent = p->indent;
     if (p->errors++ >= MAX_SYNTAX_ERRORS)
         return 0;
     yysymbol_kind_t found = yypcontext_token(context), expected[YYNTOKENS];
