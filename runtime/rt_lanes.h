@@ -1,0 +1,447 @@
+/* rt_lanes.h: what kernels say beyond rt_math: eight lanes of other element types, gathers, joins, faults.
+ *
+ * Names. name_v works on lanes of f32, name_vi on lanes of i32, name_1 and name_1i on one number with the same meaning
+ * and bits. In lanes a bool is a mask (-1 or 0), in memory one byte (1 or 0).
+ */
+#ifndef RT_LANES_H
+#define RT_LANES_H
+
+#include "rt_rng.h"
+
+/* The first tile of thread t of n, of T tiles: floor(t*T/n). */
+RT_INLINE int rt_tile(int t, int n, int T) {
+    return (int)((int64_t)t * T / n);
+}
+
+RT_INLINE int rt_less(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* ---- ops the table names ---------------------------------------------------------------------- */
+
+RT_INLINE v8 sign_v(v8 x) {
+    return sel8(x > 0.0f, bc8(1.0f), sel8(x < 0.0f, bc8(-1.0f), x));
+}
+
+RT_INLINE v8 floor_v(v8 x) {
+    return floor8(x);
+}
+
+RT_INLINE v8 ceil_v(v8 x) {
+    return ceil8(x);
+}
+
+RT_INLINE v8 rsqrt_v(v8 x) {
+    return bc8(1.0f) / sqrt8(x);
+}
+
+RT_INLINE v8i isfinite_v(v8 x) {
+    return ((v8i)x & bc8i(0x7f800000)) != bc8i(0x7f800000);
+}
+
+RT_INLINE v8 mul_zero_v(v8 x, v8 y) {
+    return sel8(x == 0.0f, bc8(0.0f), x * y);
+}
+
+RT_INLINE v8 floordiv_v(v8 x, v8 y) {
+    return floor8(x / y);
+}
+
+/* The remainder of a/b with the sign of b, exact. */
+RT_FN float mod_1(float a, float b) {
+    float r = __builtin_fmodf(a, b);
+    return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
+
+RT_FN v8 mod_v(v8 x, v8 y) {
+    for (int i = 0; i < 8; i++)
+        x[i] = mod_1(x[i], y[i]);
+    return x;
+}
+
+RT_INLINE v8 min_v(v8 x, v8 y) {
+    return min8(x, y);
+}
+
+RT_INLINE v8 max_v(v8 x, v8 y) {
+    return max8(x, y);
+}
+
+/* ---- lanes of i32 ----------------------------------------------------------------------------- */
+
+RT_INLINE v8i sel_vi(v8i mask, v8i x, v8i y) {
+    return sel8i(mask, x, y);
+}
+
+RT_INLINE v8i abs_vi(v8i x) {
+    return sel8i(x < 0, -x, x);
+}
+
+RT_INLINE v8i sign_vi(v8i x) {
+    return (x < 0) - (x > 0);
+}
+
+RT_INLINE v8i min_vi(v8i x, v8i y) {
+    return sel8i(x < y, x, y);
+}
+
+RT_INLINE v8i max_vi(v8i x, v8i y) {
+    return sel8i(x > y, x, y);
+}
+
+/* Toward minus infinity; division by 0 gives 0. */
+RT_INLINE int64_t floordiv_1i(int64_t x, int64_t y) {
+    if (y == 0 || y == -1)
+        return y ? (int64_t)(0 - (uint64_t)x) : 0;
+    int64_t q = x / y;
+    return q * y != x && (x < 0) != (y < 0) ? q - 1 : q;
+}
+
+RT_INLINE int64_t mod_1i(int64_t x, int64_t y) {
+    return y == 0 || y == -1 ? 0 : x - floordiv_1i(x, y) * y;
+}
+
+RT_FN v8i floordiv_vi(v8i x, v8i y) {
+    for (int i = 0; i < 8; i++)
+        x[i] = (int32_t)floordiv_1i(x[i], y[i]);
+    return x;
+}
+
+RT_FN v8i mod_vi(v8i x, v8i y) {
+    for (int i = 0; i < 8; i++)
+        x[i] = (int32_t)mod_1i(x[i], y[i]);
+    return x;
+}
+
+/* ---- one number ------------------------------------------------------------------------------- */
+
+RT_INLINE float abs_1(float x) {
+    return __builtin_fabsf(x);
+}
+
+RT_INLINE float sign_1(float x) {
+    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+}
+
+RT_INLINE float floor_1(float x) {
+    return rt_floorf(x);
+}
+
+RT_INLINE float ceil_1(float x) {
+    return rt_ceilf(x);
+}
+
+RT_INLINE float round_1(float x) {
+    return rt_roundf(x);
+}
+
+RT_INLINE float sqrt_1(float x) {
+    return rt_sqrtf(x);
+}
+
+RT_INLINE float rsqrt_1(float x) {
+    return 1.0f / rt_sqrtf(x);
+}
+
+RT_INLINE bool isfinite_1(float x) {
+    return x - x == 0.0f;
+}
+
+RT_INLINE float mul_zero_1(float x, float y) {
+    return x == 0.0f ? 0.0f : x * y;
+}
+
+RT_INLINE float floordiv_1(float x, float y) {
+    return rt_floorf(x / y);
+}
+
+RT_INLINE float min_1(float x, float y) {
+    return rt_minf(x, y);
+}
+
+RT_INLINE float max_1(float x, float y) {
+    return rt_maxf(x, y);
+}
+
+RT_INLINE float sel_1(bool c, float x, float y) {
+    return c ? x : y;
+}
+
+RT_INLINE float fma_1(float x, float y, float z) {
+    return rt_fmaf(x, y, z);
+}
+
+RT_INLINE int64_t abs_1i(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+RT_INLINE int64_t sign_1i(int64_t x) {
+    return (x > 0) - (x < 0);
+}
+
+RT_INLINE int64_t min_1i(int64_t x, int64_t y) {
+    return x < y ? x : y;
+}
+
+RT_INLINE int64_t max_1i(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
+RT_INLINE int64_t sel_1i(bool c, int64_t x, int64_t y) {
+    return c ? x : y;
+}
+
+RT_INLINE double rt_sign64(double x) {
+    return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+}
+
+RT_INLINE double rt_sigmoid64(double x) {
+    return 1.0 / (1.0 + exp(-x));
+}
+
+RT_INLINE double rt_min64(double x, double y) {
+    return x <= y || x != x ? x : y;
+}
+
+RT_INLINE double rt_max64(double x, double y) {
+    return x >= y || x != x ? x : y;
+}
+
+RT_INLINE double rt_mod64(double x, double y) {
+    double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+/* Lanes 0 … m-1. */
+RT_INLINE v8i first8(int m) {
+    return iota8() < bc8i(m);
+}
+
+RT_INLINE v8i ld8bn(const unsigned char *p, int m) {
+    v8i r = bc8i(0);
+    for (int i = 0; i < m; i++)
+        r[i] = p[i];
+    return r;
+}
+
+RT_INLINE v8i ld8b(const unsigned char *p) {
+    unsigned char b[8];
+    memcpy(b, p, 8);
+    v8i r = {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]};
+    return r;
+}
+
+RT_INLINE void st8bn(unsigned char *p, int m, v8i x) {
+    for (int i = 0; i < m; i++)
+        p[i] = (unsigned char)x[i];
+}
+
+RT_INLINE void st8b(unsigned char *p, v8i x) {
+    st8bn(p, 8, x);
+}
+
+RT_INLINE v8i ld8m(const unsigned char *p) {
+    return -ld8b(p);
+}
+
+RT_INLINE v8i ld8mn(const unsigned char *p, int m) {
+    return -ld8bn(p, m);
+}
+
+RT_INLINE void st8m(unsigned char *p, v8i mask) {
+    st8b(p, -mask);
+}
+
+RT_INLINE void st8mn(unsigned char *p, int m, v8i mask) {
+    st8bn(p, m, -mask);
+}
+
+/* A mask as 1.0 and 0.0. */
+RT_INLINE v8 m2f8(v8i mask) {
+    return (v8)(mask & (v8i)bc8(1.0f));
+}
+
+/* Lanes from and to scattered places: element p[at[i]]. Only lanes below m are touched. */
+#define RT_GATHER(suffix, T, V)                                                                    \
+    RT_INLINE V gather8##suffix(const T *p, v8i at, int m) {                                       \
+        V r = {0};                                                                                 \
+        for (int i = 0; i < m; i++)                                                                \
+            r[i] = p[at[i]];                                                                       \
+        return r;                                                                                  \
+    }                                                                                              \
+    RT_INLINE void scatter8##suffix(T *p, v8i at, int m, V x) {                                    \
+        for (int i = 0; i < m; i++)                                                                \
+            p[at[i]] = (T)x[i];                                                                    \
+    }
+RT_GATHER(, float, v8)
+RT_GATHER(i, int32_t, v8i)
+RT_GATHER(b, unsigned char, v8i)
+#undef RT_GATHER
+
+RT_INLINE v8i gather8m(const unsigned char *p, v8i at, int m) {
+    return -gather8b(p, at, m);
+}
+
+RT_INLINE void scatter8m(unsigned char *p, v8i at, int m, v8i mask) {
+    scatter8b(p, at, m, -mask);
+}
+
+/* Stored rows may be larger than 2^31 elements. */
+#define RT_FETCH(suffix, T, V)                                                                     \
+    RT_INLINE V fetch8##suffix(const T *p, const int64_t *at, int m) {                             \
+        V r = {0};                                                                                 \
+        for (int i = 0; i < m; i++)                                                                \
+            r[i] = p[at[i]];                                                                       \
+        return r;                                                                                  \
+    }
+RT_FETCH(, float, v8)
+RT_FETCH(i, int32_t, v8i)
+RT_FETCH(b, unsigned char, v8i)
+#undef RT_FETCH
+
+/* ---- joining the 32 lanes of a row: 16 8 4 2 1 ------------------------------------------------- */
+
+RT_INLINE int32_t rt_sum32i(v8i a, v8i b, v8i c, v8i d) {
+    v8i x = (a + c) + (b + d);
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+RT_INLINE int32_t rt_prod32i(v8i a, v8i b, v8i c, v8i d) {
+    v8i x = (a * c) * (b * d);
+    return ((x[0] * x[4]) * (x[2] * x[6])) * ((x[1] * x[5]) * (x[3] * x[7]));
+}
+
+RT_INLINE int32_t rt_max32i(v8i a, v8i b, v8i c, v8i d) {
+    v8i x = max_vi(max_vi(a, c), max_vi(b, d));
+    int32_t r = x[0];
+    for (int i = 1; i < 8; i++)
+        r = x[i] > r ? x[i] : r;
+    return r;
+}
+
+RT_INLINE int32_t rt_min32i(v8i a, v8i b, v8i c, v8i d) {
+    v8i x = min_vi(min_vi(a, c), min_vi(b, d));
+    int32_t r = x[0];
+    for (int i = 1; i < 8; i++)
+        r = x[i] < r ? x[i] : r;
+    return r;
+}
+
+RT_INLINE bool rt_any32(v8i a, v8i b, v8i c, v8i d) {
+    return any8(a | b | c | d);
+}
+
+RT_INLINE bool rt_all32(v8i a, v8i b, v8i c, v8i d) {
+    return !any8(~(a & b & c & d));
+}
+
+/* The same for lanes kept one by one. */
+#define RT_JOIN(name, T, expression)                                                               \
+    RT_INLINE T name(const T *lane) {                                                              \
+        T s[32];                                                                                   \
+        memcpy(s, lane, sizeof s);                                                                 \
+        for (int w = 16; w > 0; w /= 2)                                                            \
+            for (int i = 0; i < w; i++) {                                                          \
+                T x = s[i], y = s[i + w];                                                          \
+                s[i] = (expression);                                                               \
+            }                                                                                      \
+        return s[0];                                                                               \
+    }
+#define RT_JOINS(suffix, T, lesser, greater)                                                       \
+    RT_JOIN(rt_sum_##suffix, T, (T)(x + y))                                                        \
+    RT_JOIN(rt_prod_##suffix, T, (T)(x * y))                                                       \
+    RT_JOIN(rt_min_##suffix, T, lesser)                                                            \
+    RT_JOIN(rt_max_##suffix, T, greater)
+RT_JOINS(f32, float, rt_minf(x, y), rt_maxf(x, y))
+RT_JOINS(f64, double, rt_min64(x, y), rt_max64(x, y))
+RT_JOINS(i32, int32_t, x < y ? x : y, x > y ? x : y)
+RT_JOINS(i64, int64_t, x < y ? x : y, x > y ? x : y)
+RT_JOINS(u8, unsigned char, x < y ? x : y, x > y ? x : y)
+RT_JOINS(bool, unsigned char, x < y ? x : y, x > y ? x : y)
+#undef RT_JOINS
+#undef RT_JOIN
+
+/* ---- random numbers ---------------------------------------------------------------------------- */
+
+RT_INLINE struct rt_place rt_at(uint64_t seed, uint32_t count, uint32_t place) {
+    struct rt_place at = {seed, 0, count, place};
+    return at;
+}
+
+RT_INLINE v8 rand_v(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    if (i % 8 == 0)
+        return rt_uniform8(&at, i);
+    v8 r = bc8(0.0f);
+    for (int l = 0; l < 8; l++)
+        r[l] = rt_uniform1(&at, i + l);
+    return r;
+}
+
+RT_INLINE v8 randn_v(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    if (i % 8 == 0)
+        return rt_normal8(&at, i);
+    v8 r = bc8(0.0f);
+    for (int l = 0; l < 8; l++)
+        r[l] = rt_normal1(&at, i + l);
+    return r;
+}
+
+RT_INLINE v8i randint_v(uint64_t seed, int32_t count, uint32_t place, int64_t i, int32_t lo,
+                        int32_t hi) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    if (i % 8 == 0)
+        return rt_integer8(&at, i, lo, hi);
+    v8i r = bc8i(0);
+    for (int l = 0; l < 8; l++)
+        r[l] = rt_integer1(&at, i + l, lo, hi);
+    return r;
+}
+
+RT_INLINE float rand_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_uniform1(&at, i);
+}
+
+RT_INLINE float randn_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_normal1(&at, i);
+}
+
+RT_INLINE int32_t randint_1(uint64_t seed, int32_t count, uint32_t place, int64_t i, int32_t lo,
+                            int32_t hi) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_integer1(&at, i, lo, hi);
+}
+
+/* Element i of a random order of 0 … n-1. */
+RT_INLINE int32_t permutation_1(uint64_t seed, int32_t count, uint32_t place, int64_t i, int64_t n) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return (int32_t)rt_permute((uint64_t)i, (uint64_t)n, rt_key(&at));
+}
+
+/* Lanes from m on are 0. */
+RT_INLINE v8i permutation_v(uint64_t seed, int32_t count, uint32_t place, int64_t i, int64_t n,
+                            int m) {
+    v8i r = bc8i(0);
+    for (int l = 0; l < m; l++)
+        r[l] = permutation_1(seed, count, place, i + l, n);
+    return r;
+}
+
+/* ---- faults ------------------------------------------------------------------------------------ */
+
+/* Notes the first lane where the mask is set. */
+RT_INLINE void rt_fault8(struct rt *rt, int64_t node, v8i mask, v8 value, int64_t step) {
+    if (!any8(mask))
+        return;
+    int i = 0;
+    while (!mask[i])
+        i++;
+    rt_fault_set(rt, node, value[i], step);
+}
+
+#endif
