@@ -36,6 +36,7 @@ typedef struct LoopVar {
     Dim extent;
     const Ix *base;
     Dim total;
+    int unroll; /* SEQ: rounds the C compiler is asked to put side by side; 0: as it likes */
 } LoopVar;
 
 /* ---- subscripts: constant + sum of coefficient * atom, kept in one canonical form ---- */

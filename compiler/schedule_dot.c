@@ -1,0 +1,449 @@
+/* schedule_dot.c: contractions [b,m,k] x [b,k,n]: how the work is cut, and the loops around the micro-kernel.
+ *
+ * The left operand is read where it lies when a row's numbers are neighbours, or when the cache lines of one tile stay in
+ * L1; else a kernel before this one copies it tile by tile. The right operand is read as panels of 16 columns: where it
+ * lies when its rows are neighbours in memory and a panel stays in the cache, else from a copy. All choices come from
+ * shapes and strides by the model below; no choice changes a bit of the result.
+ */
+#include "schedule_dot.h"
+
+/* ---- the machine ---- */
+
+enum { LINE = 64, L1_SETS = 64, L2_SETS = 1024, WAYS = 7, GROUP_PANELS = 8 };
+
+static const double flops_per_ns = 80; /* of one core, for deciding how many blocks pay */
+
+static int64_t gcd(int64_t x, int64_t y) {
+    return y ? gcd(y, x % y) : x;
+}
+
+/* Do `n` lines, `stride` bytes apart, stay in a cache with that many sets? Strides of powers of two use few sets. */
+static bool lines_stay(int64_t n, int64_t stride, int64_t sets) {
+    int64_t used = stride % LINE ? sets : sets / gcd(stride / LINE, sets);
+    return n <= used * WAYS;
+}
+
+/* ---- operands ---- */
+
+static int64_t row_tiles(const Dot *d) {
+    return d->tall + d->low;
+}
+
+static int64_t all_panels(const Dot *d) {
+    return d->panels + (d->narrow > 0);
+}
+
+static const Expr *operand_at(Dot *d, const DotOperand *o, const Ix *b, const Ix *row, const Ix *column) {
+    const Ix *sub[3] = {b, o->flip ? column : row, o->flip ? row : column};
+    return sched_load(d->s, o->node, sub);
+}
+
+const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile, int64_t in_tile) {
+    if (!d->left.packed)
+        return operand_at(d, &d->left, b, i, k);
+    Arena *a = d->s->arena;
+    const Ix *at = ix_add(a, ix_scale(a, b, row_tiles(d)), tile);
+    return expr_load(a, d->left.packed, (const Ix *[]){at, k, ix_const(a, in_tile)});
+}
+
+const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, const Ix *j) {
+    Arena *a = d->s->arena;
+    if (!d->right.packed)
+        return operand_at(d, &d->right, b, k, ix_add(a, ix_scale(a, panel, PANEL), j));
+    const Ix *at = ix_add(a, ix_scale(a, b, all_panels(d)), panel);
+    return expr_load(a, d->right.packed, (const Ix *[]){at, k, j});
+}
+
+const Expr *dot_extent(Dot *d, Dim dim) {
+    Arena *a = d->s->arena;
+    if (!dim.count)
+        return expr_const(a, DT_I32, (double)dim.n);
+    sched_count(d->s, dim.count);
+    Expr *count = NEW(a, Expr);
+    count->kind = EX_COUNT;
+    count->dtype = DT_I32;
+    count->count = dim.count;
+    return expr_binary(a, OP_mul, count, expr_const(a, DT_I32, (double)(dim.n / dim.count->bound)));
+}
+
+/* Distance in memory between elements one apart in v; 0 where it is not fixed. */
+static int64_t distance(Arena *a, const Expr *load, const LoopVar *v) {
+    const Ix *at[3], *flat = ix_const(a, 0);
+    int64_t extent[3];
+    bool linear;
+    int rank = layout_subscripts(a, load->buffer, load->sub, at, extent);
+    for (int i = 0; i < rank; i++)
+        flat = ix_add(a, ix_scale(a, flat, extent[i]), at[i]);
+    int64_t k = ix_coefficient(flat, v, &linear);
+    return linear ? k : 0;
+}
+
+/* Looks at how an operand lies: `other` is a row of the left one, or lane j of a panel of the right one. */
+static void look_at(Dot *d, DotOperand *o, bool right) {
+    Arena *a = d->s->arena;
+    LoopVar b = {.name = "b", .extent = dim_fixed(d->b.n)}, k = {.name = "k", .extent = dim_fixed(d->k.n)};
+    LoopVar panel = {.name = "p", .extent = dim_fixed(MAX(d->panels, 1))};
+    LoopVar other = {.name = "o", .extent = dim_fixed(right ? LANES : d->m.n)};
+    const Ix *at = ix_var(a, &other), *kx = ix_var(a, &k);
+    if (right)
+        at = ix_add(a, ix_scale(a, ix_var(a, &panel), PANEL), at);
+    const Expr *load = operand_at(d, o, ix_var(a, &b), right ? kx : at, right ? at : kx);
+    o->along_k = distance(a, load, &k);
+    o->along_other = distance(a, load, &other);
+    o->padded = load->buffer->layout == LAYOUT_PANELS16 && o->along_other == 1;
+}
+
+/* ---- cutting ---- */
+
+/* m rows as tiles of `most` rows or fewer whose heights differ by one at most: none is so low that the multiply units idle. */
+static void cut_rows(Dot *d, int64_t most) {
+    int64_t tiles = (d->m.n + most - 1) / most;
+    d->height = (d->m.n + tiles - 1) / tiles;
+    d->tall = d->m.n - tiles * (d->height - 1);
+    d->low = tiles - d->tall;
+    d->low_height = d->height - 1;
+}
+
+static int64_t largest_divisor(int64_t n, int64_t most) {
+    int64_t d = MAX(MIN(n, most), 1);
+    while (n % d)
+        d--;
+    return d;
+}
+
+/* Blocks for threads: panels first (a panel then serves all rows from the cache), rows where panels are few, or where the
+ * left operand is too big to be streamed once a panel. */
+static void cut_blocks(Dot *d) {
+    enum { MOST = 64, ENOUGH = 16, MEGABYTE = 1 << 20 };
+    double ns = 2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n * (double)d->b.n / flops_per_ns;
+    int64_t want = ns < 5000 ? 1 : MIN((int64_t)(ns / 1000), MOST);
+    int64_t left_bytes = d->m.n * d->k.n * 4;
+    d->row_blocks = d->col_blocks = 1;
+    d->block_tiles = d->tall;
+    d->block_panels = d->panels;
+    want = MAX(want / d->b.n, d->b.n > 1 ? 1 : want);
+    if (want > 1 && d->panels > 1) {
+        d->col_blocks = largest_divisor(d->panels, want);
+        d->block_panels = d->panels / d->col_blocks;
+    }
+    int64_t rows = d->col_blocks < ENOUGH ? MIN(want, ENOUGH) / d->col_blocks : 1;
+    if (left_bytes > 4 * MEGABYTE)
+        rows = MAX(rows, left_bytes / MEGABYTE);
+    rows = MIN(rows, d->tall);
+    if (rows > 1) {
+        d->row_blocks = d->b.n > 1 ? largest_divisor(d->tall, rows) : rows;
+        d->block_tiles = (d->tall + d->row_blocks - 1) / d->row_blocks;
+        d->row_blocks = (d->tall + d->block_tiles - 1) / d->block_tiles;
+    }
+}
+
+/* ---- copies ---- */
+
+/* Opens a loop unless there is one round only. */
+static const Ix *open_rounds(Dot *d, LoopKind kind, const char *name, int64_t rounds) {
+    Arena *a = d->s->arena;
+    return rounds == 1 ? ix_const(a, 0) : ix_var(a, nest_loop(d->s->nest, kind, name, dim_fixed(rounds)));
+}
+
+/* The same, shared among threads when it pays: kernel->tiles says so. */
+static const Ix *open_shared(Dot *d, const char *name, int64_t rounds, double ns_of_one) {
+    bool tiles = rounds > 1 && sched_tiles(rounds, ns_of_one) > 1;
+    d->s->kernel->tiles = tiles ? (int)rounds : 1;
+    return open_rounds(d, tiles ? LOOP_TILE : LOOP_SEQ, name, rounds);
+}
+
+static void close_to(Dot *d, int depth) {
+    while (d->s->nest->depth > depth)
+        nest_end(d->s->nest);
+}
+
+static const Ix *open_k(Dot *d) {
+    if (d->k.count)
+        sched_count(d->s, d->k.count);
+    return ix_var(d->s->arena, nest_loop(d->s->nest, LOOP_SEQ, "k", d->k));
+}
+
+/* What follows is done in the last of `rounds` rounds. */
+static void open_last(Dot *d, const Ix *round, int64_t rounds) {
+    Arena *a = d->s->arena;
+    if (rounds > 1)
+        nest_if(d->s->nest,
+                expr_binary(a, OP_eq, expr_index(a, round), expr_const(a, DT_I32, (double)(rounds - 1))));
+}
+
+static void note_access(Sched *s, const Buffer *b, bool writes) {
+    const Access access = {.buffer = (Buffer *)b};
+    if (writes)
+        vec_push(s->arena, &s->kernel->writes, access);
+    else
+        vec_push(s->arena, &s->kernel->reads, access);
+}
+
+static const Ix *panel_place(const Dot *d, const Ix *b, const Ix *panel) {
+    return ix_add(d->s->arena, ix_scale(d->s->arena, b, all_panels(d)), panel);
+}
+
+/* Rows that lie side by side: the numbers of row k to place k of a panel. */
+static void copy_panel_row(Dot *d, const Ix *b, const Ix *panel, const Ix *k, int64_t width) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    for (int64_t first = 0; first < width; first += LANES) {
+        const LoopVar *v = nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(MIN(width - first, LANES)));
+        const Ix *j = ix_offset(a, ix_var(a, v), first), *column = ix_add(a, ix_scale(a, panel, PANEL), j);
+        nest_store(s->nest, d->right.packed, (const Ix *[]){panel_place(d, b, panel), k, j},
+                   operand_at(d, &d->right, b, k, column));
+        nest_end(s->nest);
+    }
+}
+
+/* A round copies some panels, so that whole lines of memory are read at once. */
+static void copy_right_rows(Dot *d) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    int64_t group = largest_divisor(d->panels, GROUP_PANELS), groups = MAX(d->panels / group, 1);
+    const Ix *q = open_shared(d, "q", d->b.n * groups, (double)(d->k.n * group));
+    const Ix *b = ix_div(a, q, groups), *g = ix_mod(a, q, groups);
+    int depth = s->nest->depth;
+    if (d->panels) {
+        const Ix *k = open_k(d), *p = open_rounds(d, LOOP_SEQ, "p", group);
+        copy_panel_row(d, b, ix_add(a, ix_scale(a, g, group), p), k, PANEL);
+        close_to(d, depth);
+    }
+    if (d->narrow) {
+        open_last(d, g, groups);
+        copy_panel_row(d, b, ix_const(a, d->panels), open_k(d), d->narrow);
+    }
+    close_to(d, 0);
+}
+
+/* Columns that lie side by side: column j of a panel runs along memory. */
+static void copy_panel_columns(Dot *d, const Ix *b, const Ix *panel, int64_t width) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    const Ix *j = open_rounds(d, LOOP_SEQ, "j", width), *k = open_k(d);
+    const Ix *column = ix_add(a, ix_scale(a, panel, PANEL), j);
+    nest_store(s->nest, d->right.packed, (const Ix *[]){panel_place(d, b, panel), k, j},
+               operand_at(d, &d->right, b, k, column));
+}
+
+static void copy_right_columns(Dot *d) {
+    Arena *a = d->s->arena;
+    int64_t rounds = MAX(d->panels, 1);
+    const Ix *q = open_shared(d, "q", d->b.n * rounds, 8.0 * (double)d->k.n);
+    const Ix *b = ix_div(a, q, rounds), *p = ix_mod(a, q, rounds);
+    int depth = d->s->nest->depth;
+    if (d->panels)
+        copy_panel_columns(d, b, p, PANEL);
+    close_to(d, depth);
+    if (d->narrow) {
+        open_last(d, p, rounds);
+        copy_panel_columns(d, b, ix_const(a, d->panels), d->narrow);
+    }
+    close_to(d, 0);
+}
+
+static const Ix *low_row(const Dot *d, const Ix *u) {
+    Arena *a = d->s->arena;
+    return ix_offset(a, ix_scale(a, u, d->low_height), d->tall * d->height);
+}
+
+static void copy_tile(Dot *d, const Ix *b, const Ix *tile, const Ix *row, int64_t height) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    const Ix *k = open_k(d), *at = ix_add(a, ix_scale(a, b, row_tiles(d)), tile);
+    for (int64_t i = 0; i < height; i++)
+        nest_store(s->nest, d->left.packed, (const Ix *[]){at, k, ix_const(a, i)},
+                   operand_at(d, &d->left, b, ix_offset(a, row, i), k));
+}
+
+static void copy_left(Dot *d) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    const Ix *q = open_shared(d, "q", d->b.n * d->tall, 0.5 * (double)(d->k.n * d->height));
+    const Ix *b = ix_div(a, q, d->tall), *u = ix_mod(a, q, d->tall);
+    int depth = s->nest->depth;
+    copy_tile(d, b, u, ix_scale(a, u, d->height), d->height);
+    close_to(d, depth);
+    if (d->low) {
+        open_last(d, u, d->tall);
+        u = open_rounds(d, LOOP_SEQ, "u", d->low);
+        copy_tile(d, b, ix_offset(a, u, d->tall), low_row(d, u), d->low_height);
+    }
+    close_to(d, 0);
+}
+
+static const Buffer *stored_operand(const Sched *s, const Node *n) {
+    while (op_info[n->op].kind == KIND_MOVE && !s->fusion->buffer_of[n->id])
+        n = n->in[0];
+    return s->fusion->buffer_of[n->id];
+}
+
+/* A kernel before the product that copies an operand: [b * pieces][k][width]. */
+static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width, void (*copy)(Dot *d)) {
+    Sched *s = d->s;
+    const char *own = s->kernel->name, *what = stored_operand(s, o->node)->name;
+    const Shape shape = shape_of(3, (const int64_t[]){d->b.n * pieces, d->k.n, width});
+    o->packed = sched_buffer(s, arena_printf(s->arena, "%s_packed", what), DT_F32, shape);
+    s->kernel->note = arena_printf(s->arena, "%s in pieces %d wide, for %s", what, (int)width, own);
+    copy(d);
+    note_access(s, o->packed, true);
+    s->kernel->name = arena_printf(s->arena, "pack_%s_for_%s", what, own);
+    sched_next_kernel(s, "product");
+    s->kernel->name = own;
+}
+
+static bool copy_pays_right(const Dot *d) {
+    const DotOperand *r = &d->right;
+    int64_t tiles = row_tiles(d), stride = r->along_k * 4;
+    if (r->along_other != 1 || r->along_k == 0)
+        return true;
+    if (r->padded || tiles < 4 || lines_stay(d->k.n, stride, L1_SETS))
+        return false;
+    return tiles >= 64 || !lines_stay(d->k.n, stride, L2_SETS);
+}
+
+static bool copy_pays_left(const Dot *d) {
+    const DotOperand *l = &d->left;
+    if (l->along_k == 0 && d->k.n > 1)
+        return true;
+    return l->along_k != 1 && all_panels(d) >= 4 && !lines_stay(d->k.n, l->along_k * 4, L1_SETS);
+}
+
+/* ---- loops around the tile ---- */
+
+/* All row tiles of one panel in a block. */
+static void block_rows(Dot *d, const Ix *b, const Ix *block, const Ix *panel, int64_t width) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    int depth = s->nest->depth;
+    const Ix *u = ix_scale(a, block, d->block_tiles);
+    if (d->block_tiles > 1) {
+        const LoopVar *v = nest_loop_to(s->nest, LOOP_SEQ, "u", d->block_tiles, u, dim_fixed(d->tall));
+        u = ix_add(a, u, ix_var(a, v));
+    }
+    dot_tile(d, b, ix_scale(a, u, d->height), u, d->height, panel, width);
+    close_to(d, depth);
+    if (!d->low)
+        return;
+    open_last(d, block, d->row_blocks);
+    u = open_rounds(d, LOOP_SEQ, "u", d->low);
+    dot_tile(d, b, low_row(d, u), ix_offset(a, u, d->tall), d->low_height, panel, width);
+    close_to(d, depth);
+}
+
+static void block_panels(Dot *d, const Ix *b, const Ix *row_block, const Ix *col_block) {
+    Arena *a = d->s->arena;
+    int depth = d->s->nest->depth;
+    if (d->panels) {
+        const Ix *p = open_rounds(d, LOOP_SEQ, "p", d->block_panels);
+        block_rows(d, b, row_block, ix_add(a, ix_scale(a, col_block, d->block_panels), p), PANEL);
+        close_to(d, depth);
+    }
+    if (d->narrow) {
+        open_last(d, col_block, d->col_blocks);
+        block_rows(d, b, row_block, ix_const(a, d->panels), d->narrow);
+        close_to(d, depth);
+    }
+}
+
+static void product(Dot *d) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    int64_t blocks = d->row_blocks * d->col_blocks;
+    double ns = 2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n / flops_per_ns / (double)blocks;
+    if (d->left.packed)
+        note_access(s, d->left.packed, false);
+    if (d->right.packed)
+        note_access(s, d->right.packed, false);
+    if (d->k.count)
+        sched_count(s, d->k.count);
+    const Ix *t = open_shared(d, "t", blocks * d->b.n, ns);
+    const Ix *b = ix_div(a, t, blocks), *block = ix_mod(a, t, blocks);
+    if (d->b.count)
+        nest_if(s->nest, expr_binary(a, OP_lt, expr_index(a, b), dot_extent(d, d->b)));
+    block_panels(d, b, ix_div(a, block, d->col_blocks), ix_mod(a, block, d->col_blocks));
+    close_to(d, 0);
+}
+
+static bool has_costly_ops(const Group *g) {
+    int ops = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
+        ops += g->nodes.at[i] != g->anchor;
+        if (op_info[g->nodes.at[i]->op].flags & OPF_COSTLY)
+            return true;
+    }
+    return ops > 6 || g->stores.n > 2;
+}
+
+static void schedule_tiled(Dot *d) {
+    Sched *s = d->s;
+    d->panels = d->cols.n / PANEL;
+    d->narrow = d->cols.n % PANEL;
+    look_at(d, &d->left, false);
+    look_at(d, &d->right, true);
+    s->kernel->reads.n = 0; /* only looked at */
+    bool one_vector = d->panels == 0 && d->narrow <= LANES;
+    cut_rows(d, one_vector ? 12 : 6);
+    cut_blocks(d);
+    d->by_rows = d->m.count || has_costly_ops(s->group);
+    bool left = copy_pays_left(d), right = copy_pays_right(d);
+    if (right) {
+        bool rows = d->right.along_other == 1;
+        copy_operand(d, &d->right, all_panels(d), PANEL, rows ? copy_right_rows : copy_right_columns);
+        d->right.padded = true;
+    }
+    if (left)
+        copy_operand(d, &d->left, row_tiles(d), d->height, copy_left);
+    product(d);
+}
+
+/* ---- other types: one loop nest, one chain for each result ---- */
+
+static const Expr *times_plus(Arena *a, const Expr *x, const Expr *y, const Expr *sum) {
+    if (dtype_is_real(sum->dtype))
+        return expr_fma(a, x, y, sum);
+    return expr_binary(a, OP_add, sum, expr_binary(a, OP_mul, x, y));
+}
+
+static void schedule_plain(Dot *d) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    const Ix *sub[3];
+    double ns = (double)(d->k.n * d->cols.n);
+    const Ix *q = open_shared(d, "row", d->b.n * d->m.n, ns);
+    sub[0] = ix_div(a, q, d->m.n);
+    sub[1] = ix_mod(a, q, d->m.n);
+    if (d->b.count)
+        nest_if(s->nest, expr_binary(a, OP_lt, expr_index(a, sub[0]), dot_extent(d, d->b)));
+    if (d->m.count)
+        nest_if(s->nest, expr_binary(a, OP_lt, expr_index(a, sub[1]), dot_extent(d, d->m)));
+    if (d->cols.count)
+        sched_count(s, d->cols.count);
+    sub[2] = ix_var(a, nest_loop(s->nest, LOOP_LANE, "j", d->cols));
+    Local *sum = nest_lanes(s->nest, "sum", d->n->dtype, true, 0, NULL, 0);
+    const Expr *now = expr_local(a, sum, NULL);
+    const Ix *k = open_k(d);
+    const Expr *x = operand_at(d, &d->left, sub[0], sub[1], k), *y = operand_at(d, &d->right, sub[0], k, sub[2]);
+    nest_set(s->nest, sum, NULL, times_plus(a, x, y, now));
+    nest_end(s->nest);
+    value_bind(s, d->n, sub, now);
+    sched_store_all(s, &d->n->shape, sub);
+    close_to(d, 0);
+}
+
+void schedule_dot(Sched *s) {
+    const Node *n = s->group->anchor;
+    const Node *left = n->in[0], *right = n->in[1];
+    bool ta = n->attr.dot.ta, tb = n->attr.dot.tb;
+    Dot d = {.s = s, .n = n, .left = {.node = left, .flip = ta}, .right = {.node = right, .flip = tb}};
+    d.b = n->shape.dim[0];
+    d.m = n->shape.dim[1];
+    d.cols = n->shape.dim[2];
+    d.k = left->shape.dim[ta ? 1 : 2];
+    double flops = 2.0 * (double)d.b.n * (double)d.m.n * (double)d.k.n * (double)d.cols.n;
+    if (n->dtype == DT_F32)
+        schedule_tiled(&d);
+    else
+        schedule_plain(&d);
+    s->kernel->flops = flops;
+}
