@@ -429,6 +429,7 @@ const char *const *builtin_names(int *n);
 Node *actual_node(Build *b, const Actual *a, int i);
 Node *index_node(Build *b, Value v, Dim limit,
                  Span at); /* as i32; constants are checked and may count from the end */
+Node *node_take(Build *b, Node *x, Node *index, int axis, Span at); /* the index's dimensions replace the axis */
 Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length);
 Node *node_swap(Build *b, Node *x, int i, int j); /* two axes exchanged */
 Node *node_reduce(Build *b, Op op, Node *x, unsigned axes, bool keepdims);

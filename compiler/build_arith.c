@@ -425,6 +425,13 @@ static bool fold_sizes(Op op, Value x, Value y, Value *out)
 
 /* ---- host scalars ---- */
 
+static Value host_result(Build *b, Op op, HType t, HExpr *x, HExpr *y, Span at)
+{
+    HExpr *h = host_op(b, op, t, x, y, NULL);
+    h->span = at;
+    return value_host(h);
+}
+
 static HExpr *host_cast(Build *b, HExpr *h, HType t)
 {
     return h->type == t ? h : host_op(b, OP_cast, t, h, NULL, NULL);
@@ -439,14 +446,14 @@ static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at)
     bool strings = tx == HT_STRING && ty == HT_STRING && o->class == COMPARE;
     bool bools = tx == HT_BOOL && ty == HT_BOOL && (o->class == LOGIC || o->class == COMPARE);
     if (strings || bools)
-        return value_host(host_op(b, o->op, HT_BOOL, hx, hy, NULL));
+        return host_result(b, o->op, HT_BOOL, hx, hy, at);
     if (o->class == LOGIC || tx == HT_STRING || ty == HT_STRING) {
         build_error(b, at, "cannot %s %s and %s", o->verb, value_text(b, x), value_text(b, y));
         return value_poison;
     }
     HType t = o->class == REAL || tx == HT_REAL || ty == HT_REAL ? HT_REAL : HT_INT;
     HType result = o->class == COMPARE || o->class == ORDER ? HT_BOOL : t;
-    return value_host(host_op(b, o->op, result, host_cast(b, hx, t), host_cast(b, hy, t), NULL));
+    return host_result(b, o->op, result, host_cast(b, hx, t), host_cast(b, hy, t), at);
 }
 
 /* ---- two operands ---- */
@@ -642,7 +649,7 @@ static Value host_unary(Build *b, const Function *f, HExpr *h, Span at)
     }
     HType t = f->keeps_int && h->type != HT_REAL ? HT_INT : HT_REAL;
     h = host_cast(b, h, t);
-    return value_host(rounds(f->op) && t == HT_INT ? h : host_op(b, f->op, t, h, NULL, NULL));
+    return rounds(f->op) && t == HT_INT ? value_host(h) : host_result(b, f->op, t, h, NULL, at);
 }
 
 static Value value_not(Build *b, Value x, Span at)
@@ -650,7 +657,7 @@ static Value value_not(Build *b, Value x, Span at)
     if (x.kind == V_BOOL)
         return value_bool(!x.boolean);
     if (x.kind == V_HOST && x.host->type == HT_BOOL)
-        return value_host(host_op(b, OP_not, HT_BOOL, x.host, NULL, NULL));
+        return host_result(b, OP_not, HT_BOOL, x.host, NULL, at);
     if (x.kind == V_LIST)
         x = value_node(value_to_node(b, x, DT_N, at));
     if (x.kind == V_TENSOR && x.node->dtype == DT_BOOL)
@@ -672,8 +679,8 @@ static Value value_isfinite(Build *b, Value x, Span at)
 {
     if (x.kind == V_BOOL || (x.kind == V_NUMBER && !x.num.count))
         return value_bool(x.kind == V_BOOL || x.num.is_int || isfinite(x.num.f));
-    if (x.kind == V_HOST && x.host->type != HT_STRING && x.host->type != HT_REAL)
-        return value_bool(true);
+    if (x.kind == V_HOST && x.host->type != HT_STRING)
+        return x.host->type == HT_REAL ? host_result(b, OP_isfinite, HT_BOOL, x.host, NULL, at) : value_bool(true);
     Node *n = value_to_node(b, x, DT_N, at);
     if (!n)
         return value_poison;
