@@ -1,7 +1,8 @@
 /* diag.h: source files, positions in them, and messages to the person who wrote them.
  *
- * A message is kept until diag_flush, so that errors come in the order of the text. One place gets one error:
- * a second error with the same span is dropped. Text: lower case, no full stop, what was expected and what was found.
+ * A message is kept until diag_flush, so that errors come in the order of the text. One place gets
+ * one error: a second error with the same span is dropped. Text: lower case, no full stop, what was
+ * expected and what was found.
  */
 #ifndef NNC_DIAG_H
 #define NNC_DIAG_H
@@ -16,7 +17,7 @@ typedef struct SourceFile {
     bool library; /* std.nn: sees only itself */
 } SourceFile;
 
-/* Bytes lo..hi-1 of file number `file`; a span with lo == hi == 0 and file == 0 stands for "nowhere". */
+/* Bytes lo..hi-1 of file number `file`; file 0 stands for "nowhere". */
 typedef struct Span {
     uint32_t file, lo, hi;
 } Span;
@@ -37,10 +38,11 @@ void diag_warning(Diag *d, Span at, const char *fmt, ...) __attribute__((format(
 void diag_note(Diag *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 int diag_errors(const Diag *d);
-/* Prints all messages, sorted by place, as "file:line:col: error: what", source line, caret; forgets them. */
+/* Prints all messages, sorted by place, as "file:line:col: error: what", source line, caret; and
+ * forgets them. */
 void diag_flush(Diag *d, FILE *to, bool colour);
 
-/* The name nearest to `name` in `names` (n of them) if it is close enough to be a slip, else NULL. */
+/* The name nearest to `name` in `names` (n of them) if close enough to be a slip, else NULL. */
 const char *diag_nearest(const char *name, const char *const *names, int n);
 
 #endif

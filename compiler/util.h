@@ -1,7 +1,7 @@
 /* util.h: memory, strings and growable arrays of the compiler.
  *
- * All memory of a compilation comes from arenas; only util.c calls malloc. An arena hands out zeroed,
- * 16-byte aligned memory and is freed as a whole. Running out of memory ends the program (exit 2).
+ * All memory of a compilation comes from arenas; only util.c calls malloc. An arena hands out
+ * zeroed, 16-byte aligned memory and is freed as a whole. Running out of memory ends the program (exit 2).
  */
 #ifndef NNC_UTIL_H
 #define NNC_UTIL_H
@@ -25,19 +25,19 @@ char *arena_strndup(Arena *a, const char *s, size_t n);
 #define NEW(arena, T) ((T *)arena_alloc(arena, sizeof(T)))
 #define NEW_ARRAY(arena, T, n) ((T *)arena_alloc(arena, sizeof(T) * (size_t)(n)))
 
-/* A growable array in an arena: VEC(Node *) nodes; vec_push(arena, &nodes, n); nodes.at[i], nodes.n.
- * Growing copies; the old block stays in the arena until that is freed. */
+/* A growable array in an arena: VEC(Node *) nodes; vec_push(arena, &nodes, n); nodes.at[i],
+ * nodes.n. Growing copies; the old block stays in the arena until that is freed. */
 #define VEC(T)  \
     struct {    \
         T *at;  \
         int n;  \
         int cap; \
     }
-#define vec_push(arena, v, ...)                                                                     \
-    do {                                                                                            \
-        if ((v)->n == (v)->cap)                                                                     \
-            (v)->at = vec_grow(arena, (v)->at, sizeof *(v)->at, (v)->n, &(v)->cap);                 \
-        (v)->at[(v)->n++] = (__VA_ARGS__);                                                          \
+#define vec_push(arena, v, ...)                                                                    \
+    do {                                                                                           \
+        if ((v)->n == (v)->cap)                                                                    \
+            (v)->at = vec_grow(arena, (v)->at, sizeof *(v)->at, (v)->n, &(v)->cap);                \
+        (v)->at[(v)->n++] = (__VA_ARGS__);                                                         \
     } while (0)
 void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap);
 
@@ -60,7 +60,7 @@ const char *intern_str(Interner *in, const char *s);
 
 /* Whole file in the arena, terminated; NULL (and errno) when it cannot be read. */
 char *read_file(Arena *a, const char *path, size_t *n);
-/* Writes to a temporary name and renames; false (and errno) when that fails, and nothing is left. */
+/* Writes to a temporary name and renames; false (and errno) when that fails: nothing is left. */
 bool write_file(const char *path, const char *text, size_t n);
 
 /* 32-bit FNV-1a; places of random numbers and structural hashes. */

@@ -15,8 +15,6 @@
 %code requires {
 #include "ast.h"
 
-enum { MAX_SYNTAX_ERRORS = 20 }; /* of a file; what follows is likely to be nonsense */
-
 /* An open ( [ { or a { inside a string, written as ". */
 typedef struct Bracket {
     char open;
@@ -53,6 +51,20 @@ typedef struct Parse {
 }
 
 %code provides {
+enum { MAX_TOKEN = NOT_A_TOKEN };
+
+/* Found where one of the tokens in wants, by code, was expected. */
+typedef struct SyntaxError {
+    Span at;
+    int found;
+    bool wants[MAX_TOKEN];
+} SyntaxError;
+
+/* parse.c: the message, once for each mistake. */
+void explain_syntax_error(Parse *p, SyntaxError *e);
+const char *token_name(int token); /* "a name", "'+'", "let" */
+
+int nnparse(Parse *p);
 int nnlex(NNSTYPE *value, Span *at, Parse *p);
 /* nn.l: makes and frees p->scanner. */
 void scan_open(Parse *p);
@@ -128,6 +140,7 @@ static const char *check_type(Parse *p, const char *name, Span at);
 %token PIPE "'|>'" ARROW "'->'" EQ "'=='" NE "'!='" LE "'<='" GE "'>='" FLOORDIV "'//'"
 %token DOTS "'..'" DOTS_EQ "'..='" ELLIPSIS "'...'"
 %token <assign> ASSIGN_OP "'+='"
+%token NOT_A_TOKEN "nothing" /* the last: no token has a greater code */
 %token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '{' "'{'" '}' "'}'" ',' "','" ':' "':'" '.' "'.'"
 %token '=' "'='" '<' "'<'" '>' "'>'"
 %token '+' "'+'" '-' "'-'" '*' "'*'" '/' "'/'" '%' "'%'" '@' "'@'" '^' "'^'"
@@ -696,160 +709,23 @@ static const char *check_type(Parse *p, const char *name, Span at) {
     return name;
 }
 
-/* ---- syntax errors: "expected a, b or c, found d" -------------------------------------------- */
+/* ---- syntax errors --------------------------------------------------------------------------- */
 
-/* Tokens by their code; `drop` and friends change the set so that what is left is worth saying. */
-typedef struct Wanted {
-    bool is[YYNTOKENS];
-    const char *phrases[4]; /* said before the tokens */
-    int n;
-} Wanted;
-
-static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN, TYPE, NAME,
-                                        IF,     SCAN,         EACH, COPY,  NOT,  '(',   '[',  '-',
-                                        0};
-/* After `f(` and `x[`; nobody who forgot an expression there meant these. */
-static const int item_starts[] = {ELLIPSIS, ':', 0};
-static const int operators[] = {PIPE, OR,  AND, EQ,   NE,      '<', LE,   '>',     GE,
-                                '+',  '-', '*', '/',  FLOORDIV, '%', '@',  '^',     '(',
-                                '[',  '.', DOTS, DOTS_EQ, FOR,  EACH, REVERSE, 0};
-static const int own_words[] = {OVER,  CLIP,        ACCUMULATE, AXIS, TO, FROM, BY, ORDER,
-                                SPLIT, STANDARDIZE, REVERSE,    ROWS, 0};
-static const int after_value[] = {ASSIGN_OP, '=', ',', WITH, STRING_BEGIN, FORMAT, 0};
-
-static bool wants(const Wanted *w, int token) {
-    return w->is[YYTRANSLATE(token)];
-}
-
-static void drop(Wanted *w, const int *tokens) {
-    for (; *tokens; tokens++)
-        w->is[YYTRANSLATE(*tokens)] = false;
-}
-
-/* One phrase in place of all tokens that are wanted, but for a closing brace. */
-static void only(Wanted *w, const char *phrase) {
-    bool closing = wants(w, '}');
-    memset(w->is, 0, sizeof w->is);
-    w->is[YYTRANSLATE('}')] = closing;
-    w->phrases[w->n++] = phrase;
-}
-
-static void summarize(Wanted *w) {
-    bool after_expression = wants(w, '^') || wants(w, '+');
-    if (wants(w, TASK) && wants(w, ELSE)) {
-        only(w, "a name");
-    } else if (wants(w, TASK)) {
-        only(w, "a declaration");
-    } else if (wants(w, MINIMIZE)) {
-        only(w, "a statement");
-    } else if (wants(w, NUMBER)) {
-        drop(w, expression_starts);
-        drop(w, item_starts);
-        drop(w, own_words);
-        w->phrases[w->n++] = "an expression";
-    } else if (after_expression) {
-        drop(w, operators);
-        if (wants(w, SEP)) {
-            drop(w, own_words);
-            drop(w, after_value);
-        } else if (wants(w, ')') || wants(w, ']')) {
-            static const int rare[] = {'=', ':', FOR, 0};
-            drop(w, rare);
-        }
-    } else if (wants(w, TYPE) && wants(w, FN)) {
-        static const int types[] = {TYPE, FN, NAME, '(', '[', 0};
-        drop(w, types);
-        w->phrases[w->n++] = "a type";
-    } else if (wants(w, NAME)) {
-        w->is[YYTRANSLATE(NAME)] = false;
-        drop(w, own_words);
-        w->phrases[w->n++] = "a name";
-    }
-}
-
-static const char *expected_text(Parse *p, const Wanted *w) {
-    const char *names[YYNTOKENS + 4];
-    int n = 0;
-    for (int i = 0; i < w->n; i++)
-        names[n++] = w->phrases[i];
-    for (int i = 0; i < YYNTOKENS; i++) /* symbols of tokens have the numbers 0 … YYNTOKENS-1 */
-        if (w->is[i])
-            names[n++] = yysymbol_name((yysymbol_kind_t)i);
-    if (n == 0 || n > 5)
-        return NULL;
-    Text t = {.arena = p->arena};
-    for (int i = 0; i < n; i++) {
-        bool word = names[i][0] >= 'a' && names[i][0] <= 'z' && !strchr(names[i], ' ');
-        text_add(&t, i == 0 ? "" : i == n - 1 ? " or " : ", ");
-        text_printf(&t, word ? "'%s'" : "%s", names[i]);
-    }
-    return t.at;
-}
-
-static const char *found_text(Parse *p, yysymbol_kind_t found, Span at) {
-    switch (found) {
-    case YYSYMBOL_SEP: return p->sep;
-    case YYSYMBOL_YYEOF: return "the end of the file";
-    case YYSYMBOL_STRING_BEGIN:
-    case YYSYMBOL_STRING_END:
-    case YYSYMBOL_PIECE:
-    case YYSYMBOL_FORMAT: return yysymbol_name(found);
-    default: return arena_printf(p->arena, "'%.*s'", (int)MIN(at.hi - at.lo, 60), p->text + at.lo);
-    }
-}
-
-static bool is_comparison(yysymbol_kind_t found) {
-    static const int tokens[] = {EQ, NE, '<', LE, '>', GE};
-    for (int i = 0; i < COUNT_OF(tokens); i++)
-        if (found == YYTRANSLATE(tokens[i]))
-            return true;
-    return false;
-}
-
-/* A word of advice for slips that are common; "" for none. `w` as it was before summarize. */
-static const char *advice(const Wanted *w, yysymbol_kind_t found) {
-    bool after_expression = wants(w, '^') || wants(w, '+');
-    bool word = (found >= YYSYMBOL_IMPORT && found <= YYSYMBOL_NOT) || found == YYSYMBOL_GIVEN
-                || found == YYSYMBOL_TYPE;
-    if (found == YYTRANSLATE('=') && wants(w, EQ))
-        return " (to compare, write '==')";
-    if (found == YYSYMBOL_OVER && wants(w, SEP))
-        return " (every optimizer is named after a 'with' of its own)";
-    if (after_expression && !wants(w, EQ) && is_comparison(found))
-        return " (comparisons do not chain: join them with 'and')";
-    if (word && wants(w, NAME) && !wants(w, NUMBER))
-        return ", a reserved word";
-    return "";
-}
-
-static void note_unclosed(Parse *p, yysymbol_kind_t found) {
-    Bracket b = p->unclosed;
-    if (!b.open && p->brackets.n > 0)
-        b = p->brackets.at[p->brackets.n - 1];
-    bool end = found == YYSYMBOL_YYEOF || (found == YYSYMBOL_SEP && b.open != '{');
-    if (b.open && b.open != '"' && end)
-        diag_note(p->diag, b.at, "this '%c' is not closed", b.open);
+const char *token_name(int token) {
+    return yysymbol_name(YYTRANSLATE(token));
 }
 
 static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
-    p->recovering = true;
-    p->error_indent = p->indent;
-    if (p->errors++ >= MAX_SYNTAX_ERRORS)
-        return 0;
-    yysymbol_kind_t found = yypcontext_token(context), expected[YYNTOKENS];
-    Span at = *yypcontext_location(context);
+    yysymbol_kind_t expected[YYNTOKENS];
     int n = yypcontext_expected_tokens(context, expected, YYNTOKENS);
-    Wanted w = {0};
-    for (int i = 0; i < n; i++)
-        w.is[expected[i]] = true;
-    const char *hint = advice(&w, found);
-    summarize(&w);
-    const char *want = expected_text(p, &w);
-    if (want)
-        diag_error(p->diag, at, "expected %s, found %s%s", want, found_text(p, found, at), hint);
-    else
-        diag_error(p->diag, at, "%s is not expected here%s", found_text(p, found, at), hint);
-    note_unclosed(p, found);
+    SyntaxError e = {.at = *yypcontext_location(context)};
+    for (int token = 0; token < MAX_TOKEN; token++) {
+        if (YYTRANSLATE(token) == yypcontext_token(context))
+            e.found = token;
+        for (int i = 0; i < n; i++)
+            e.wants[token] |= YYTRANSLATE(token) == expected[i];
+    }
+    explain_syntax_error(p, &e);
     return 0;
 }
 
@@ -857,63 +733,4 @@ static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
 static void nnerror(const Span *at, Parse *p, const char *message) {
     (void)message;
     diag_error(p->diag, *at, "this is nested too deeply");
-}
-
-/* ---- the file -------------------------------------------------------------------------------- */
-
-/* Offset of the first byte that is not UTF-8 (overlong forms, surrogates), size if all is. */
-static size_t find_bad_utf8(const char *text, size_t size) {
-    const unsigned char *s = (const unsigned char *)text;
-    size_t i = 0;
-    while (i < size) {
-        unsigned char c = s[i];
-        size_t n = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-        if (n == 0 || n > size - i)
-            return i;
-        for (size_t k = 1; k < n; k++)
-            if ((s[i + k] & 0xC0) != 0x80)
-                return i;
-        if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F)
-            || (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
-            return i;
-        i += n;
-    }
-    return size;
-}
-
-static void drop_deep(Parse *p) {
-    AstList kept = {0};
-    AstList decls = p->tree->file.decls;
-    for (int i = 0; i < decls.n; i++) {
-        const Ast *deep = ast_too_deep(decls.at[i], AST_MAX_DEPTH - 1);
-        if (deep)
-            diag_error(p->diag, deep->span, "this is nested too deeply (more than %d levels)",
-                       AST_MAX_DEPTH);
-        vec_push(p->arena, &kept, deep ? BARE(ERROR, decls.at[i]->span) : decls.at[i]);
-    }
-    p->tree->file.decls = kept;
-}
-
-Ast *parse_file(Arena *a, Interner *names, Diag *d, uint32_t file) {
-    const SourceFile *source = diag_file(d, file);
-    if (!source)
-        bug("no file %u", file);
-    Ast *tree = ast_new(a, AST_FILE, (Span){file, 0, (uint32_t)source->size});
-    if (source->size >= INT32_MAX) {
-        diag_error(d, (Span){file, 0, 0}, "the file is too large");
-        return tree;
-    }
-    size_t bad = find_bad_utf8(source->text, source->size);
-    if (bad < source->size) {
-        Span at = {file, (uint32_t)bad, (uint32_t)bad + 1};
-        diag_error(d, at, "this byte is not UTF-8 text");
-        return tree;
-    }
-    Parse p = {.arena = a, .names = names, .diag = d, .file = file, .text = source->text,
-               .size = source->size, .tree = tree, .piece.arena = a};
-    scan_open(&p);
-    nnparse(&p);
-    scan_close(&p);
-    drop_deep(&p);
-    return tree;
 }
