@@ -508,11 +508,11 @@ Program *front_end(Compiler *c, bool *unreadable) {
     if (diag_errors(c->diag))
         return NULL;
     region_open(b, "start", (Span){0});
+    region_start_leave(b);
     build_runnable(b);
-    region_close(b);
-    b->region->name = "start";
     if (!diag_errors(c->diag))
         force_all(b);
+    region_start_finish(b);
     if (diag_errors(c->diag))
         return NULL;
     instance_paths(b);

@@ -215,6 +215,7 @@ typedef struct Place {
     HostVar *runs;
     Task *task;
     LoopInfo *loop;
+    int loop_start;
     bool training;
     Node **current;
     int ncurrent, cap;
@@ -241,6 +242,7 @@ struct Build {
     current; /* by home id: the version that the open region has of it, NULL: not read yet */
     VEC(Home *) versions; /* by node id: the home that a written value became a version of */
     VEC(Change) changes;  /* by home id */
+    Place start;          /* the start block while something else is built */
     int loop_start;       /* number of the first node made in the innermost run-time loop */
     HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
     VEC(Init) inits;      /* by home id */
@@ -335,6 +337,7 @@ HExpr *host_option(Build *b, Option *o);
 HExpr *host_rows(Build *b, Split *s);
 HExpr *host_format(Build *b, Format *f);
 HExpr *host_node(Build *b, Node *n);
+HExpr *host_home(Build *b, Home *home);
 bool host_changes(
     const HExpr *h); /* reads a variable: a `let` of it must be kept in a variable of its own */
 HostVar *host_new_var(Build *b, const char *name, HType type);
@@ -352,9 +355,11 @@ Home *home_of_version(const Build *b, const Node *n);
 Node *node_here(Build *b, Node *n);         /* the same value for use in the open region */
 Place place_enter(Build *b, HBlock *block); /* an empty place: no task, no loop */
 void place_leave(Build *b, const Place *old);
-HExpr *region_output(Build *b, Node *n); /* host value of a scalar node: closes its region */
+HExpr *region_output(Build *b, Node *n); /* host value of a scalar node, for the next statement */
 /* Runs `body` in the start block: saves and restores block, region, versions, training. */
 void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg);
+void region_start_leave(Build *b);  /* the open place is the start block's: build_at_start comes back */
+void region_start_finish(Build *b); /* closes the start block's last region */
 void region_finish(Build *b); /* after all tasks: values that cross regions become outputs */
 Node *random_execution(Build *b);
 uint32_t random_place(Build *b);

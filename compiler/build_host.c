@@ -74,7 +74,7 @@ HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z) {
 }
 
 bool host_changes(const HExpr *h) {
-    if (h->kind == HX_VAR)
+    if (h->kind == HX_VAR || h->kind == HX_HOME)
         return true;
     if (h->kind == HX_FORMAT)
         for (int i = 0; i < h->format->n; i++)

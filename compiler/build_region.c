@@ -57,34 +57,38 @@ void region_open(Build *b, const char *name, Span at) {
     b->g->span = at;
 }
 
+static Place place_now(const Build *b) {
+    return (Place){b->block,    b->region,     b->region_start, b->execution,
+                   b->runs,     b->task,       b->loop,         b->loop_start,
+                   b->training, b->current.at, b->current.n,    b->current.cap};
+}
+
+static void place_set(Build *b, const Place *p) {
+    b->block = p->block;
+    b->region = p->region;
+    b->g->region = p->region;
+    b->region_start = p->region_start;
+    b->execution = p->execution;
+    b->runs = p->runs;
+    b->task = p->task;
+    b->loop = p->loop;
+    b->loop_start = p->loop_start;
+    b->training = p->training;
+    b->current.at = p->current;
+    b->current.n = p->ncurrent;
+    b->current.cap = p->cap;
+}
+
 Place place_enter(Build *b, HBlock *block) {
-    Place old = {b->block, b->region,   b->region_start, b->execution, b->runs,       b->task,
-                 b->loop,  b->training, b->current.at,   b->current.n, b->current.cap};
-    b->block = block;
-    b->task = NULL;
-    b->loop = NULL;
-    b->training = false;
-    b->runs = NULL;
-    b->current.at = NULL;
-    b->current.n = b->current.cap = 0;
+    Place old = place_now(b);
+    place_set(b, &(Place){.block = block});
     region_begin(b);
     return old;
 }
 
 void place_leave(Build *b, const Place *old) {
     region_close(b);
-    b->block = old->block;
-    b->region = old->region;
-    b->g->region = old->region;
-    b->region_start = old->region_start;
-    b->execution = old->execution;
-    b->runs = old->runs;
-    b->task = old->task;
-    b->loop = old->loop;
-    b->training = old->training;
-    b->current.at = old->current;
-    b->current.n = old->ncurrent;
-    b->current.cap = old->cap;
+    place_set(b, old);
 }
 
 void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg) {
@@ -92,9 +96,22 @@ void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg) {
         body(b, arg);
         return;
     }
-    Place old = place_enter(b, b->p->start);
+    Place old = place_now(b);
+    place_set(b, &b->start); /* its region stays open until the end */
     body(b, arg);
-    place_leave(b, &old);
+    b->start = place_now(b);
+    place_set(b, &old);
+}
+
+void region_start_leave(Build *b) {
+    b->start = place_now(b);
+    place_set(b, &(Place){0});
+    region_begin(b);
+}
+
+void region_start_finish(Build *b) {
+    place_set(b, &b->start);
+    region_close(b);
 }
 
 Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at) {

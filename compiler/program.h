@@ -60,6 +60,7 @@ typedef enum HKind {
     HX_OPTION,
     HX_VAR,
     HX_NODE,  /* value of a scalar node of an earlier region (waits for the device) */
+    HX_HOME,  /* value of a scalar home now (waits for the device) */
     HX_ROWS,  /* rows of a split: int */
     HX_OP,    /* an op of the table on 1..3 arguments: add sub mul div (real) floordiv mod neg comparisons and or not
                  minimum maximum pow exp log sqrt sin cos tan abs floor ceil round where cast(int->real, real->int) */
@@ -90,6 +91,7 @@ struct HExpr {
     Option *option;
     HostVar *var;
     Node *node;
+    Home *home;
     struct Split *split;
     Format *format;
     Span span;
