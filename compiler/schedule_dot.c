@@ -1,9 +1,11 @@
-/* schedule_dot.c: contractions [b,m,k] x [b,k,n]: how the work is cut, and the loops around the micro-kernel.
+/* schedule_dot.c: contractions [b,m,k] x [b,k,n]: how the work is cut, and the loops around the
+ * micro-kernel.
  *
- * The left operand is read where it lies when a row's numbers are neighbours, or when the cache lines of one tile stay in
- * L1; else a kernel before this one copies it tile by tile. The right operand is read as panels of 16 columns: where it
- * lies when its rows are neighbours in memory and a panel stays in the cache, else from a copy. All choices come from
- * shapes and strides by the model below; no choice changes a bit of the result.
+ * The left operand is read where it lies when a row's numbers are neighbours, or when the cache
+ * lines of one tile stay in L1; else a kernel before this one copies it tile by tile. The right
+ * operand is read as panels of 16 columns: where it lies when its rows are neighbours in memory and
+ * a panel stays in the cache, else from a copy. All choices come from shapes and strides by the
+ * model below; no choice changes a bit of the result.
  */
 #include "schedule_dot.h"
 
@@ -17,7 +19,8 @@ static int64_t gcd(int64_t x, int64_t y) {
     return y ? gcd(y, x % y) : x;
 }
 
-/* Do `n` lines, `stride` bytes apart, stay in a cache with that many sets? Strides of powers of two use few sets. */
+/* Do `n` lines, `stride` bytes apart, stay in a cache with that many sets? Strides of powers of two
+ * use few sets. */
 static bool lines_stay(int64_t n, int64_t stride, int64_t sets) {
     int64_t used = stride % LINE ? sets : sets / gcd(stride / LINE, sets);
     return n <= used * WAYS;
@@ -33,12 +36,14 @@ static int64_t all_panels(const Dot *d) {
     return d->panels + (d->narrow > 0);
 }
 
-static const Expr *operand_at(Dot *d, const DotOperand *o, const Ix *b, const Ix *row, const Ix *column) {
+static const Expr *operand_at(Dot *d, const DotOperand *o, const Ix *b, const Ix *row,
+                              const Ix *column) {
     const Ix *sub[3] = {b, o->flip ? column : row, o->flip ? row : column};
     return sched_load(d->s, o->node, sub);
 }
 
-const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile, int64_t in_tile) {
+const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile,
+                     int64_t in_tile) {
     if (!d->left.packed)
         return operand_at(d, &d->left, b, i, k);
     Arena *a = d->s->arena;
@@ -78,10 +83,12 @@ static int64_t distance(Arena *a, const Expr *load, const LoopVar *v) {
     return linear ? k : 0;
 }
 
-/* Looks at how an operand lies: `other` is a row of the left one, or lane j of a panel of the right one. */
+/* Looks at how an operand lies: `other` is a row of the left one, or lane j of a panel of the right
+ * one. */
 static void look_at(Dot *d, DotOperand *o, bool right) {
     Arena *a = d->s->arena;
-    LoopVar b = {.name = "b", .extent = dim_fixed(d->b.n)}, k = {.name = "k", .extent = dim_fixed(d->k.n)};
+    LoopVar b = {.name = "b", .extent = dim_fixed(d->b.n)},
+            k = {.name = "k", .extent = dim_fixed(d->k.n)};
     LoopVar panel = {.name = "p", .extent = dim_fixed(MAX(d->panels, 1))};
     LoopVar other = {.name = "o", .extent = dim_fixed(right ? LANES : d->m.n)};
     const Ix *at = ix_var(a, &other), *kx = ix_var(a, &k);
@@ -95,7 +102,8 @@ static void look_at(Dot *d, DotOperand *o, bool right) {
 
 /* ---- cutting ---- */
 
-/* m rows as tiles of `most` rows or fewer whose heights differ by one at most: none is so low that the multiply units idle. */
+/* m rows as tiles of `most` rows or fewer whose heights differ by one at most: none is so low that
+ * the multiply units idle. */
 static void cut_rows(Dot *d, int64_t most) {
     int64_t tiles = (d->m.n + most - 1) / most;
     d->height = (d->m.n + tiles - 1) / tiles;
@@ -111,11 +119,12 @@ static int64_t largest_divisor(int64_t n, int64_t most) {
     return d;
 }
 
-/* Blocks for threads: panels first (a panel then serves all rows from the cache), rows where panels are few, or where the
- * left operand is too big to be streamed once a panel. */
+/* Blocks for threads: panels first (a panel then serves all rows from the cache), rows where panels
+ * are few, or where the left operand is too big to be streamed once a panel. */
 static void cut_blocks(Dot *d) {
     enum { MOST = 64, ENOUGH = 16, MEGABYTE = 1 << 20 };
-    double ns = 2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n * (double)d->b.n / flops_per_ns;
+    double ns =
+        2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n * (double)d->b.n / flops_per_ns;
     int64_t want = ns < 5000 ? 1 : MIN((int64_t)(ns / 1000), MOST);
     int64_t left_bytes = d->m.n * d->k.n * 4;
     d->row_blocks = d->col_blocks = 1;
@@ -142,7 +151,8 @@ static void cut_blocks(Dot *d) {
 /* Opens a loop unless there is one round only. */
 static const Ix *open_rounds(Dot *d, LoopKind kind, const char *name, int64_t rounds) {
     Arena *a = d->s->arena;
-    return rounds == 1 ? ix_const(a, 0) : ix_var(a, nest_loop(d->s->nest, kind, name, dim_fixed(rounds)));
+    return rounds == 1 ? ix_const(a, 0)
+                       : ix_var(a, nest_loop(d->s->nest, kind, name, dim_fixed(rounds)));
 }
 
 /* The same, shared among threads when it pays: kernel->tiles says so. */
@@ -167,8 +177,8 @@ static const Ix *open_k(Dot *d) {
 static void open_last(Dot *d, const Ix *round, int64_t rounds) {
     Arena *a = d->s->arena;
     if (rounds > 1)
-        nest_if(d->s->nest,
-                expr_binary(a, OP_eq, expr_index(a, round), expr_const(a, DT_I32, (double)(rounds - 1))));
+        nest_if(d->s->nest, expr_binary(a, OP_eq, expr_index(a, round),
+                                        expr_const(a, DT_I32, (double)(rounds - 1))));
 }
 
 static void note_access(Sched *s, const Buffer *b, bool writes) {
@@ -189,7 +199,8 @@ static void copy_panel_row(Dot *d, const Ix *b, const Ix *panel, const Ix *k, in
     Arena *a = s->arena;
     for (int64_t first = 0; first < width; first += LANES) {
         const LoopVar *v = nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(MIN(width - first, LANES)));
-        const Ix *j = ix_offset(a, ix_var(a, v), first), *column = ix_add(a, ix_scale(a, panel, PANEL), j);
+        const Ix *j = ix_offset(a, ix_var(a, v), first),
+                 *column = ix_add(a, ix_scale(a, panel, PANEL), j);
         nest_store(s->nest, d->right.packed, (const Ix *[]){panel_place(d, b, panel), k, j},
                    operand_at(d, &d->right, b, k, column));
         nest_end(s->nest);
@@ -279,7 +290,8 @@ static const Buffer *stored_operand(const Sched *s, const Node *n) {
 }
 
 /* A kernel before the product that copies an operand: [b * pieces][k][width]. */
-static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width, void (*copy)(Dot *d)) {
+static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width,
+                         void (*copy)(Dot *d)) {
     Sched *s = d->s;
     const char *own = s->kernel->name, *what = stored_operand(s, o->node)->name;
     const Shape shape = shape_of(3, (const int64_t[]){d->b.n * pieces, d->k.n, width});
@@ -318,7 +330,8 @@ static void block_rows(Dot *d, const Ix *b, const Ix *block, const Ix *panel, in
     int depth = s->nest->depth;
     const Ix *u = ix_scale(a, block, d->block_tiles);
     if (d->block_tiles > 1) {
-        const LoopVar *v = nest_loop_to(s->nest, LOOP_SEQ, "u", d->block_tiles, u, dim_fixed(d->tall));
+        const LoopVar *v =
+            nest_loop_to(s->nest, LOOP_SEQ, "u", d->block_tiles, u, dim_fixed(d->tall));
         u = ix_add(a, u, ix_var(a, v));
     }
     dot_tile(d, b, ix_scale(a, u, d->height), u, d->height, panel, width);
@@ -350,7 +363,8 @@ static void product(Dot *d) {
     Sched *s = d->s;
     Arena *a = s->arena;
     int64_t blocks = d->row_blocks * d->col_blocks;
-    double ns = 2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n / flops_per_ns / (double)blocks;
+    double ns =
+        2.0 * (double)d->m.n * (double)d->k.n * (double)d->cols.n / flops_per_ns / (double)blocks;
     if (d->left.packed)
         note_access(s, d->left.packed, false);
     if (d->right.packed)
@@ -389,7 +403,8 @@ static void schedule_tiled(Dot *d) {
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {
         bool rows = d->right.along_other == 1;
-        copy_operand(d, &d->right, all_panels(d), PANEL, rows ? copy_right_rows : copy_right_columns);
+        copy_operand(d, &d->right, all_panels(d), PANEL,
+                     rows ? copy_right_rows : copy_right_columns);
         d->right.padded = true;
     }
     if (left)
@@ -423,7 +438,8 @@ static void schedule_plain(Dot *d) {
     Local *sum = nest_lanes(s->nest, "sum", d->n->dtype, true, 0, NULL, 0);
     const Expr *now = expr_local(a, sum, NULL);
     const Ix *k = open_k(d);
-    const Expr *x = operand_at(d, &d->left, sub[0], sub[1], k), *y = operand_at(d, &d->right, sub[0], k, sub[2]);
+    const Expr *x = operand_at(d, &d->left, sub[0], sub[1], k),
+               *y = operand_at(d, &d->right, sub[0], k, sub[2]);
     nest_set(s->nest, sum, NULL, times_plus(a, x, y, now));
     nest_end(s->nest);
     value_bind(s, d->n, sub, now);
@@ -435,7 +451,8 @@ void schedule_dot(Sched *s) {
     const Node *n = s->group->anchor;
     const Node *left = n->in[0], *right = n->in[1];
     bool ta = n->attr.dot.ta, tb = n->attr.dot.tb;
-    Dot d = {.s = s, .n = n, .left = {.node = left, .flip = ta}, .right = {.node = right, .flip = tb}};
+    Dot d = {
+        .s = s, .n = n, .left = {.node = left, .flip = ta}, .right = {.node = right, .flip = tb}};
     d.b = n->shape.dim[0];
     d.m = n->shape.dim[1];
     d.cols = n->shape.dim[2];

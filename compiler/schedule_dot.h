@@ -16,8 +16,9 @@ typedef struct DotOperand {
     bool padded;          /* whole vectors may be read past the last column */
 } DotOperand;
 
-/* Rows are cut into `tall` tiles of `height` rows and then `low` tiles of `low_height` rows; columns into panels of 16 and a
- * last, narrow one. A block is a number of row tiles and panels; blocks are what threads share. */
+/* Rows are cut into `tall` tiles of `height` rows and then `low` tiles of `low_height` rows;
+ * columns into panels of 16 and a last, narrow one. A block is a number of row tiles and panels;
+ * blocks are what threads share. */
 typedef struct Dot {
     Sched *s;
     const Node *n;
@@ -30,15 +31,19 @@ typedef struct Dot {
     bool by_rows; /* the epilogue is a loop over the rows of a tile, not written out for each */
 } Dot;
 
-/* Element (b, i, k) of the left operand; `tile` is the row tile that holds row i, `in_tile` its place there. */
-const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile, int64_t in_tile);
+/* Element (b, i, k) of the left operand; `tile` is the row tile that holds row i, `in_tile` its
+ * place there. */
+const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile,
+                     int64_t in_tile);
 /* Element (b, k, 16*panel + j) of the right operand. */
 const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, const Ix *j);
 
 /* The run-time extent as an i32. */
 const Expr *dot_extent(Dot *d, Dim dim);
 
-/* One tile of results: `height` rows from `row`, `width` columns of panel `panel`; the chain over k, then the epilogue. */
-void dot_tile(Dot *d, const Ix *b, const Ix *row, const Ix *tile, int64_t height, const Ix *panel, int64_t width);
+/* One tile of results: `height` rows from `row`, `width` columns of panel `panel`; the chain over
+ * k, then the epilogue. */
+void dot_tile(Dot *d, const Ix *b, const Ix *row, const Ix *tile, int64_t height, const Ix *panel,
+              int64_t width);
 
 #endif
