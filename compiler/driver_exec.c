@@ -42,12 +42,10 @@ static int run_and_wait(char *const *argv) {
 /* Through a temporary name, so that a broken compilation leaves no program behind. */
 static int compile(Compiler *c, const char *source, const char *to) {
     char *made = arena_printf(c->arena, "%s.%ld.tmp", to, (long)getpid());
-    const char *command[12];
+    const char *command[10];
     int n = 0;
     command[n++] = compiler_name();
     command[n++] = "-O2";
-    if (c->settings.cpu && strcmp(c->settings.cpu, "baseline") == 0)
-        command[n++] = "-DRT_BASELINE";
     command[n++] = "-o";
     command[n++] = made;
     command[n++] = source;
@@ -98,11 +96,10 @@ static bool holds(Arena *a, const char *path, const char *text) {
     return old && n == strlen(text) && memcmp(old, text, n) == 0;
 }
 
-/* What matters besides the text: compiler and processor. */
-static uint32_t key_of(const Compiler *c, const char *text) {
+/* The C compiler is part of the key: $CC may change between two runs. */
+static uint32_t key_of(const char *text) {
     uint32_t h = hash_bytes(HASH_START, text, strlen(text));
-    h = hash_bytes(h, compiler_name(), strlen(compiler_name()));
-    return c->settings.cpu ? hash_bytes(h, c->settings.cpu, strlen(c->settings.cpu)) : h;
+    return hash_bytes(h, compiler_name(), strlen(compiler_name()));
 }
 
 static const char *folder_of(Arena *a, const char *path) {
@@ -130,7 +127,7 @@ int driver_run_cached(Compiler *c, const char *text, const Arguments *args) {
     if (!folder)
         return environment_error("make a cache for", c->settings.input);
     const char *program =
-        arena_printf(c->arena, "%s/%s-%08x", folder, c->program->name, key_of(c, text));
+        arena_printf(c->arena, "%s/%s-%08x", folder, c->program->name, key_of(text));
     const char *source = arena_printf(c->arena, "%s.c", program);
     if (access(program, X_OK) != 0 || !holds(c->arena, source, text)) {
         unlink(program); /* so that a program always belongs to the text beside it */

@@ -37,7 +37,8 @@ RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
     if (nn->cli.trace_dir && mkdir(nn->cli.trace_dir, 0777) != 0 && errno != EEXIST)
         return rt_fail(rt, RT_ENV, "cannot make '%s': %s", nn->cli.trace_dir, strerror(errno));
     NN_TRY(nn_first(nn));
-    NN_TRY(task->data(nn));
+    if (task->data)
+        NN_TRY(task->data(nn));
     rt_files_drop(rt);
     for (int i = 0; i < nn->cli.n_load; i++)
         NN_TRY(nn_load_weights(nn, &nn->cli.load[i]));

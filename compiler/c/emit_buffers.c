@@ -101,8 +101,8 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_SOURCES = %d,", p->sources.n);
     emit_line(e, "NN_SPLITS = %d,", p->splits.n);
     emit_line(e, "NN_LOOPS = %d,", p->loops.n);
-    emit_line(e, "NN_OPTIONS = %d,", p->options.n);
-    emit_line(e, "NN_TASKS = %d,", p->tasks.n);
+    emit_line(e, "NN_OPTIONS = %d,", c_count_options(x));
+    emit_line(e, "NN_TASKS = %d,", p->tasks.n + p->exports.n);
     emit_line(e, "NN_RECORDS = %d", x->records.n);
     emit_end(e, ";");
     emit_numbers(x, p->regions.n, region_name);
@@ -155,6 +155,7 @@ void c_emit_members(CEmit *x) {
     const Program *p = x->p;
     members_of_options(x);
     members_of_vars(x);
+    c_emit_export_members(x);
     if (p->scalars.n) {
         emit_begin(&x->e, "struct");
         for (int i = 0; i < p->scalars.n; i++)

@@ -107,35 +107,54 @@ static bool uses_source(const CEmit *x, SourceKind kind) {
     return false;
 }
 
-/* The file without the includes of its own kind, which stand before it in the output. */
+static void paste(CEmit *x, const char *file);
+
+/* The file's own includes come before it and do not stand in the output. */
+static bool paste_included(CEmit *x, const char *line) {
+    static const char start[] = "#include \"";
+    if (strncmp(line, start, sizeof start - 1) != 0)
+        return false;
+    const char *name = line + sizeof start - 1;
+    paste(x, arena_strndup(x->arena, name, strcspn(name, "\"")));
+    return true;
+}
+
 static void paste(CEmit *x, const char *file) {
+    for (int i = 0; i < x->pasted.n; i++)
+        if (strcmp(x->pasted.at[i], file) == 0)
+            return;
+    vec_push(x->arena, &x->pasted, file);
     const Embedded *f = embedded(file);
     if (!f)
         bug("emit: no runtime file '%s'", file);
+    Text own = {.arena = x->arena};
     for (const char *line = f->text; *line;) {
-        size_t n = strcspn(line, "\n");
-        if (strncmp(line, "#include \"rt_", 13) != 0) {
-            text_addn(&x->e.text, line, n);
-            emit_gap(&x->e);
-        }
-        line += n + (line[n] == '\n');
+        size_t n = strcspn(line, "\n") + 1;
+        if (!paste_included(x, line))
+            text_addn(&own, line, n);
+        line += n;
     }
+    text_add(&x->e.text, own.at);
     emit_gap(&x->e);
 }
 
 static void emit_runtime(CEmit *x) {
-    static const char *const first[] = {"rt_base.h", "rt_math.h", "rt_rng.h", "rt_team.h",
-                                        "rt_text.h", "rt_file.h", "rt_data.h"};
+    static const char *const first[] = {"rt_base.h",  "rt_math.h", "rt_rng.h",
+                                        "rt_lanes.h", "rt_team.h", "rt_text.h",
+                                        "rt_array.h", "rt_file.h", "rt_data.h"};
     static const char *const last[] = {"rt_batch.h", "rt_store.h", "rt_cli.h"};
-    if (x->p->uses_gz) {
+    const char *cpu = x->c->settings.cpu;
+    if (x->p->uses_gz)
         emit_line(&x->e, "#define RT_GZ 1");
-        emit_gap(&x->e);
-    }
+    if (cpu && strcmp(cpu, "baseline") == 0)
+        emit_line(&x->e, "#define RT_BASELINE 1");
+    emit_gap(&x->e);
     for (int i = 0; i < COUNT_OF(first); i++)
         paste(x, first[i]);
     if (uses_source(x, SRC_CSV))
         paste(x, "rt_csv.h");
-    if (uses_source(x, SRC_NPY) || uses_source(x, SRC_RAW) || uses_source(x, SRC_IDX))
+    if (uses_source(x, SRC_NPY) || uses_source(x, SRC_RAW) || uses_source(x, SRC_IDX) ||
+        x->p->exports.n)
         paste(x, "rt_npy.h");
     for (int i = 0; i < COUNT_OF(last); i++)
         paste(x, last[i]);
@@ -160,6 +179,11 @@ static void emit_support(CEmit *x) {
 }
 
 static void emit_tasks(CEmit *x) {
+    if (x->p->exports.n) {
+        emit_template(&x->e, "export.c", fill, x);
+        emit_gap(&x->e);
+    }
+    c_emit_exports(x);
     c_emit_tasks(x);
     emit_gap(&x->e);
     emit_template(&x->e, "trainer.c", fill, x);
@@ -199,6 +223,7 @@ const char *emit_c(Compiler *c) {
                .p = c->program,
                .e = {.text = {.arena = c->arena}}};
     c_collect_records(&x);
+    c_collect_arguments(&x);
     emit_template(&x.e, "frame.c", fill, &x);
     return x.e.text.at;
 }

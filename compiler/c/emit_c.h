@@ -18,8 +18,10 @@ typedef struct CEmit {
     const Lowered *l;
     const Program *p;
     Emit e;
-    VEC(const char *) records; /* names of `record` */
-    int temporaries;           /* names of locals made so far in the function */
+    VEC(const char *) records;   /* names of `record` */
+    VEC(const char *) arguments; /* of exports, each name once */
+    VEC(const char *) pasted;    /* runtime files that stand in the output */
+    int temporaries;             /* names of locals made so far in the function */
 } CEmit;
 
 /* ---- emit_c.c ---- */
@@ -53,6 +55,7 @@ bool c_region_parallel(const CEmit *x, const Region *r);
 /* ---- emit_host.c ---- */
 void c_emit_block(CEmit *x, const HBlock *b);
 void c_collect_records(CEmit *x);
+void c_emit_scalars(CEmit *x, const Region *r); /* what a region is given */
 /* A function `static enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
 void c_emit_block_function(CEmit *x, const char *name, const HBlock *b);
 
@@ -65,6 +68,14 @@ void c_emit_put(CEmit *x, const HExpr *h, const char *format);
 
 /* ---- emit_data.c ---- */
 void c_emit_data(CEmit *x);
+
+/* ---- emit_export.c ---- */
+void c_collect_arguments(CEmit *x);
+int c_count_options(const CEmit *x);
+void c_emit_export_members(CEmit *x);
+void c_emit_export_options(CEmit *x);
+void c_emit_exports(CEmit *x);
+bool c_export_needs_weights(const CEmit *x, const Export *e);
 
 /* ---- emit_main.c ---- */
 void c_emit_weights(CEmit *x);

@@ -123,18 +123,22 @@ static const char *const_text(CEmit *x, const HExpr *h) {
     bug("emit: constant of type %d", (int)h->type);
 }
 
-/* The host reads a scalar that a region left behind. */
-static const char *node_text(CEmit *x, const HExpr *h) {
-    Node *n = h->node;
-    const char *at;
-    if (n->op == OP_constant)
-        at = emit_double(x->arena,
-                         n->attr.constant.data ? n->attr.constant.data[0] : n->attr.constant.value);
-    else
-        at = arena_printf(x->arena, "at_%s(nn)[0]", c_node_buffer(x, n)->name);
-    if (h->type == HT_BOOL)
+/* A scalar that a region left behind, in the type the host has it in. */
+static const char *as_host(CEmit *x, HType type, const char *at) {
+    if (type == HT_BOOL)
         return arena_printf(x->arena, "(%s != 0)", at);
-    return arena_printf(x->arena, h->type == HT_REAL ? "(double)%s" : "(int64_t)%s", at);
+    return arena_printf(x->arena, type == HT_REAL ? "(double)%s" : "(int64_t)%s", at);
+}
+
+static const char *node_text(CEmit *x, const Node *n) {
+    if (n->op == OP_constant)
+        return emit_double(x->arena, n->attr.constant.data ? n->attr.constant.data[0]
+                                                           : n->attr.constant.value);
+    if (n->op == OP_scalar)
+        return arena_printf(x->arena, "nn->scalars.%s", n->attr.scalar->name);
+    if (n->op == OP_count)
+        return arena_printf(x->arena, "nn->counts.%s", n->attr.count->name);
+    return arena_printf(x->arena, "at_%s(nn)[0]", c_node_buffer(x, n)->name);
 }
 
 const char *c_expr(CEmit *x, const HExpr *h) {
@@ -146,7 +150,10 @@ const char *c_expr(CEmit *x, const HExpr *h) {
     case HX_VAR:
         return arena_printf(x->arena, "nn->vars.%s", emit_name(x->arena, h->var->name));
     case HX_NODE:
-        return node_text(x, h);
+        return as_host(x, h->type, node_text(x, h->node));
+    case HX_HOME:
+        return as_host(x, h->type,
+                       arena_printf(x->arena, "at_%s(nn)[0]", c_home_buffer(x, h->home)->name));
     case HX_ROWS:
         return arena_printf(x->arena, "nn->rows[%s].count", c_split_name(x, h->split));
     case HX_OP:
@@ -184,7 +191,8 @@ static void put_value(CEmit *x, const HExpr *h, const char *format) {
         emit_line(&x->e, "rt_print_int(&nn->text, %s, %s);", value, f);
         return;
     case HT_REAL: {
-        bool single = h->kind == HX_NODE && h->node->dtype == DT_F32;
+        bool single = (h->kind == HX_NODE && h->node->dtype == DT_F32) ||
+                      (h->kind == HX_HOME && h->home->dtype == DT_F32);
         emit_line(&x->e, "rt_print_real(&nn->text, %s, %s, %s);", value, single ? "true" : "false",
                   f);
         return;

@@ -12,16 +12,21 @@ void c_emit_block(CEmit *x, const HBlock *b) {
 
 /* ---- regions and assignments ---- */
 
-static void emit_region_run(CEmit *x, const Region *r) {
+void c_emit_scalars(CEmit *x, const Region *r) {
     for (int i = 0; i < x->p->scalars.n; i++) {
         const Scalar *s = x->p->scalars.at[i];
         if (s->region != r)
             continue;
-        const char *value = s->dtype == DT_BOOL ? c_condition(x, s->value) : c_expr(x, s->value);
-        const char *type = s->dtype == DT_F64 && s->value->type == HT_REAL ? "" : c_type(s->dtype);
-        emit_line(&x->e, *type ? "nn->scalars.%s = (%s)%s;" : "nn->scalars.%s = %s%s;", s->name,
-                  type, s->dtype == DT_BOOL ? arena_printf(x->arena, "(%s)", value) : value);
+        const char *value = c_expr(x, s->value);
+        if (s->dtype == DT_F64 && s->value->type == HT_REAL)
+            emit_line(&x->e, "nn->scalars.%s = %s;", s->name, value);
+        else
+            emit_line(&x->e, "nn->scalars.%s = (%s)%s;", s->name, c_type(s->dtype), value);
     }
+}
+
+static void emit_region_run(CEmit *x, const Region *r) {
+    c_emit_scalars(x, r);
     emit_line(&x->e, "NN_TRY(nn_run(nn, REGION_%s));", r->name);
 }
 

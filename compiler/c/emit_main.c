@@ -50,7 +50,7 @@ static void emit_options(CEmit *x) {
                                         [HT_STRING] = "RT_OPT_STRING"};
     emit_line(&x->e, "/* Defaults, and where the command line puts what it is given. */");
     emit_begin(&x->e, "static void nn_options(struct nn *nn)");
-    if (!x->p->options.n)
+    if (!c_count_options(x))
         emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < x->p->options.n; i++) {
         const Option *o = x->p->options.at[i];
@@ -62,6 +62,7 @@ static void emit_options(CEmit *x) {
             emit_line(&x->e, "nn->option_list[%d].help = %s;", i, emit_string(x->arena, o->help));
         emit_line(&x->e, "nn->option_list[%d].value = (void *)&nn->options.%s;", i, name);
     }
+    c_emit_export_options(x);
     emit_end(&x->e, "");
     emit_gap(&x->e);
 }
@@ -108,6 +109,11 @@ static void emit_task_tables(CEmit *x) {
         emit_line(&x->e, "{%s, data_%s, task_%s, %s},", emit_string(x->arena, t->name), t->name,
                   t->name, t->needs_weights ? "true" : "false");
     }
+    for (int i = 0; i < x->p->exports.n; i++) {
+        const Export *e = x->p->exports.at[i];
+        emit_line(&x->e, "{%s, NULL, export_%s, %s},", emit_string(x->arena, e->name), e->name,
+                  c_export_needs_weights(x, e) ? "true" : "false");
+    }
     emit_line(&x->e, "{NULL, NULL, NULL, false},");
     emit_end(&x->e, ";");
     emit_begin(&x->e, "static const struct rt_task nn_task_names[NN_TASKS + 1] =");
@@ -116,6 +122,8 @@ static void emit_task_tables(CEmit *x) {
         emit_line(&x->e, "{%s, %s},", emit_string(x->arena, t->name),
                   t->training ? "\"trains\"" : "NULL");
     }
+    for (int i = 0; i < x->p->exports.n; i++)
+        emit_line(&x->e, "{%s, \"a function\"},", emit_string(x->arena, x->p->exports.at[i]->name));
     emit_line(&x->e, "{NULL, NULL},");
     emit_end(&x->e, ";");
     emit_gap(&x->e);
