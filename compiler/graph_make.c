@@ -133,9 +133,12 @@ Node *graph_reshape(Graph *g, Node *x, const Shape *s) {
 
 Node *graph_permute(Graph *g, Node *x, const int *perm) {
     Attr attr = {0};
-    for (int i = 0; i < x->shape.rank; i++)
+    bool moves = false;
+    for (int i = 0; i < x->shape.rank; i++) {
         attr.perm[i] = perm[i];
-    return node1(g, OP_permute, x, &attr, NULL);
+        moves = moves || perm[i] != i;
+    }
+    return moves ? node1(g, OP_permute, x, &attr, NULL) : x;
 }
 
 Node *graph_broadcast(Graph *g, Node *x, const Shape *s) {
@@ -154,21 +157,25 @@ Node *graph_broadcast_to(Graph *g, Node *x, const Shape *s) {
 
 Node *graph_slice(Graph *g, Node *x, const int64_t *start, const int64_t *step, const Shape *s) {
     Attr attr = {0};
+    bool all = shape_equal(&x->shape, s);
     for (int i = 0; i < x->shape.rank; i++) {
         attr.slice.start[i] = start[i];
         attr.slice.step[i] = step[i];
+        all = all && (step[i] == 1 || s->dim[i].n == 1);
     }
-    return node1(g, OP_slice, x, &attr, s);
+    return all ? x : node1(g, OP_slice, x, &attr, s);
 }
 
 Node *graph_pad(Graph *g, Node *x, const int64_t *lo, const Shape *s, double value) {
     Attr attr = {.pad.value = value};
     for (int i = 0; i < x->shape.rank; i++)
         attr.pad.lo[i] = lo[i];
-    return node1(g, OP_pad, x, &attr, s);
+    return shape_equal(&x->shape, s) ? x : node1(g, OP_pad, x, &attr, s);
 }
 
 Node *graph_concat(Graph *g, int n, Node *const *x, int axis) {
+    if (n == 1)
+        return x[0];
     return graph_node(g, OP_concat, n, x, &(Attr){.axis = axis}, x[0]->dtype, NULL);
 }
 

@@ -149,6 +149,7 @@ Node *graph_batch(Graph *g, DataSource *src, Node *index, const Shape *row);
 Node *graph_reduce(Graph *g, Op op, Node *x, unsigned axes);
 Node *graph_argreduce(Graph *g, Op op, Node *x, int axis);
 Node *graph_reshape(Graph *g, Node *x, const Shape *s);   /* x itself when it has the shape */
+/* Movement that changes nothing gives x itself. */
 Node *graph_permute(Graph *g, Node *x, const int *perm);
 Node *graph_broadcast(Graph *g, Node *x, const Shape *s); /* equal rank, extents 1 grow; x itself when equal */
 /* NumPy's rule: adds leading axes, then broadcasts. */
