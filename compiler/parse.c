@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { MAX_SYNTAX_ERRORS = 20 }; /* of a file; what follows is likely to be nonsense */
-
 /* ---- syntax errors: "expected a, b or c, found d" -------------------------------------------- */
 
 static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN, TYPE, NAME,
@@ -50,7 +48,7 @@ static void drop_continuations(SyntaxError *e) {
     }
 }
 
-/* The phrase that stands for many of the tokens that are wanted, NULL for none; leaves the others. */
+/* The phrase that stands for many of the wanted tokens, NULL for none; leaves the others. */
 static const char *summarize(SyntaxError *e) {
     if (e->wants[TASK] || e->wants[MINIMIZE]) {
         const char *phrase = e->wants[TASK] ? "a declaration" : "a statement";

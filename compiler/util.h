@@ -1,7 +1,8 @@
 /* util.h: memory, strings and growable arrays of the compiler.
  *
  * All memory of a compilation comes from arenas; only util.c calls malloc. An arena hands out
- * zeroed, 16-byte aligned memory and is freed as a whole. Running out of memory ends the program (exit 2).
+ * zeroed, 16-byte aligned memory and is freed as a whole. Running out of memory ends the program
+ * (exit 2).
  */
 #ifndef NNC_UTIL_H
 #define NNC_UTIL_H

@@ -15,6 +15,8 @@
 %code requires {
 #include "ast.h"
 
+enum { MAX_SYNTAX_ERRORS = 20 }; /* of a file; what follows is likely to be nonsense */
+
 /* An open ( [ { or a { inside a string, written as ". */
 typedef struct Bracket {
     char open;
