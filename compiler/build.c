@@ -10,11 +10,28 @@ static bool in_library(const Build *b, Span at) {
     return at.file && diag_file(b->diag, at.file)->library;
 }
 
-Span user_call(const Build *b) {
+/* The outermost call: the one that stands in a task. */
+Span outer_call(const Build *b) {
+    Span at = {0};
     for (const Frame *f = b->frame; f; f = f->parent)
-        if (f->call.file && !in_library(b, f->call))
+        if (f->decl && f->decl->kind != AST_TASK && f->call.file && !in_library(b, f->call))
+            at = f->call;
+    return at;
+}
+
+static bool same_span(Span a, Span b) {
+    return a.file == b.file && a.lo == b.lo && a.hi == b.hi;
+}
+
+/* Inside the library the user's call is the place, and the function's name says where in it. */
+static Span user_place(const Build *b, Span at, const char **callee) {
+    *callee = NULL;
+    for (const Frame *f = b->frame; f && in_library(b, at); f = f->parent)
+        if (f->call.file && !in_library(b, f->call)) {
+            *callee = f->decl ? f->decl->name : NULL;
             return f->call;
-    return b->g->span;
+        }
+    return at;
 }
 
 void build_error(Build *b, Span at, const char *fmt, ...) {
@@ -22,19 +39,14 @@ void build_error(Build *b, Span at, const char *fmt, ...) {
     va_start(ap, fmt);
     const char *what = arena_vprintf(b->arena, fmt, ap);
     va_end(ap);
-    if (!in_library(b, at)) {
-        diag_error(b->diag, at, "%s", what);
-        return;
-    }
-    /* inside the library: the user's call is the place, the function's name says where in it */
-    for (const Frame *f = b->frame; f; f = f->parent)
-        if (f->call.file && !in_library(b, f->call)) {
-            const char *name = f->decl && f->decl->name ? f->decl->name : "library";
-            bool named = strstr(what, name) != NULL;
-            diag_error(b->diag, f->call, "%s%s%s", named ? "" : name, named ? "" : ": ", what);
-            return;
-        }
-    diag_error(b->diag, at, "%s", what);
+    const char *callee;
+    Span place = user_place(b, at, &callee);
+    if (callee && !strstr(what, callee))
+        what = arena_printf(b->arena, "%s: %s", callee, what);
+    diag_error(b->diag, place, "%s", what);
+    Span outer = outer_call(b);
+    if (outer.file && !same_span(outer, place))
+        diag_note(b->diag, outer, "called from here");
 }
 
 /* ---- scopes ---- */

@@ -269,7 +269,7 @@ struct Build {
 
 /* ---- build.c ---- */
 void build_error(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-Span user_call(const Build *b); /* the innermost call that stands in the user's own file */
+Span outer_call(const Build *b); /* the call in a task or at top level that led here */
 /* Finds a name from inner to outer scopes; NULL (with an error) when there is none. */
 Binding *build_find(Build *b, Env *env, const char *name, Span at);
 Binding *build_lookup(Env *env, const char *name); /* NULL: unknown */
@@ -358,9 +358,10 @@ void place_leave(Build *b, const Place *old);
 HExpr *region_output(Build *b, Node *n); /* host value of a scalar node, for the next statement */
 /* Runs `body` in the start block: saves and restores block, region, versions, training. */
 void build_at_start(Build *b, void (*body)(Build *b, void *arg), void *arg);
-void region_start_leave(Build *b);  /* the open place is the start block's: build_at_start comes back */
+void region_start_leave(
+    Build *b); /* the open place is the start block's: build_at_start comes back */
 void region_start_finish(Build *b); /* closes the start block's last region */
-void region_finish(Build *b); /* after all tasks: values that cross regions become outputs */
+void region_finish(Build *b);       /* after all tasks: values that cross regions become outputs */
 Node *random_execution(Build *b);
 uint32_t random_place(Build *b);
 
@@ -434,7 +435,8 @@ const char *const *builtin_names(int *n);
 Node *actual_node(Build *b, const Actual *a, int i);
 Node *index_node(Build *b, Value v, Dim limit,
                  Span at); /* as i32; constants are checked and may count from the end */
-Node *node_take(Build *b, Node *x, Node *index, int axis, Span at); /* the index's dimensions replace the axis */
+Node *node_take(Build *b, Node *x, Node *index, int axis,
+                Span at); /* the index's dimensions replace the axis */
 Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length);
 Node *node_swap(Build *b, Node *x, int i, int j); /* two axes exchanged */
 Node *node_reduce(Build *b, Op op, Node *x, unsigned axes, bool keepdims);

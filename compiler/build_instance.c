@@ -161,7 +161,7 @@ void build_param(Build *b, Env *env, Ast *decl, HomeKind kind) {
             continue;
         }
         if (in->applied == 1 && !in->homes.n)
-            in->first_call = user_call(b);
+            in->first_call = outer_call(b);
         Home *h = find_home(in, name->name);
         if (h) {
             check_again(b, h, &s, decl->span);
