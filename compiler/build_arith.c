@@ -1,17 +1,18 @@
-/* build_arith.c: arithmetic on values of any kind: promotion, broadcasting, folding of constants. */
+/* build_arith.c: arithmetic on values of any kind: promotion, broadcasting, folding of constants.
+ */
 #include "build.h"
 #include <math.h>
 
 /* ---- element types (ruling A8) ---- */
 
-/* The type a value has as a tensor; weak ones (literals, host scalars) take the type of what they meet. */
+/* The type a value has as a tensor; weak ones (literals, host scalars) take the type of what they
+ * meet. */
 typedef struct Element {
     DType type;
     bool weak;
 } Element;
 
-static bool element_of(Build *b, Value v, Element *out)
-{
+static bool element_of(Build *b, Value v, Element *out) {
     static const DType host[] = {[HT_INT] = DT_I32, [HT_REAL] = DT_N, [HT_BOOL] = DT_BOOL};
     switch (v.kind) {
     case V_TENSOR:
@@ -33,8 +34,7 @@ static bool element_of(Build *b, Value v, Element *out)
     }
 }
 
-DType dtype_promote(Build *b, DType x, DType y, bool *ok)
-{
+DType dtype_promote(Build *b, DType x, DType y, bool *ok) {
     (void)b;
     *ok = true;
     if (x == y)
@@ -46,8 +46,7 @@ DType dtype_promote(Build *b, DType x, DType y, bool *ok)
     return x == DT_I64 || y == DT_I64 ? DT_I64 : DT_I32;
 }
 
-static Element join(Build *b, Element x, Element y, bool *ok)
-{
+static Element join(Build *b, Element x, Element y, bool *ok) {
     *ok = true;
     if (x.weak && !y.weak)
         return join(b, y, x, ok);
@@ -62,28 +61,24 @@ static Element join(Build *b, Element x, Element y, bool *ok)
 }
 
 /* v in the given type; literals are made in it. */
-static Node *typed_node(Build *b, Value v, DType t, Span at)
-{
+static Node *typed_node(Build *b, Value v, DType t, Span at) {
     Node *n = value_to_node(b, v, t, at);
     return n ? graph_cast(b->g, n, t) : NULL;
 }
 
 /* Lists of anything but constants become tensors first, so that their type is known. */
-static bool settle(Build *b, Value *v, Span at)
-{
+static bool settle(Build *b, Value *v, Span at) {
     if (v->kind == V_LIST)
         *v = value_node(value_to_node(b, *v, DT_N, at));
     return v->kind != V_POISON;
 }
 
-bool value_is_real(Build *b, Value v)
-{
+bool value_is_real(Build *b, Value v) {
     Element e;
     return element_of(b, v, &e) && dtype_is_real(e.type);
 }
 
-static Element list_element(Build *b, Value v)
-{
+static Element list_element(Build *b, Value v) {
     Element e = {DT_BOOL, true}, item;
     bool ok;
     for (int i = 0; i < v.list->n; i++) {
@@ -99,8 +94,7 @@ static Element list_element(Build *b, Value v)
 }
 
 /* The common type of all; false with an error when there is none. */
-static bool common_type(Build *b, Value *v, int n, Span at, const char *what, Element *out)
-{
+static bool common_type(Build *b, Value *v, int n, Span at, const char *what, Element *out) {
     for (int i = 0; i < n; i++) {
         Element e;
         if (v[i].kind == V_POISON)
@@ -117,22 +111,23 @@ static bool common_type(Build *b, Value *v, int n, Span at, const char *what, El
         DType before = out->type;
         *out = i ? join(b, *out, e, &ok) : e;
         if (!ok) {
-            build_error(b, at, "cannot %s %s and %s: convert one of them, as in cast(x, %s)", what, dtype_name(before),
-                        dtype_name(e.type), dtype_name(before));
+            build_error(b, at, "cannot %s %s and %s: convert one of them, as in cast(x, %s)", what,
+                        dtype_name(before), dtype_name(e.type), dtype_name(before));
             return false;
         }
     }
     return true;
 }
 
-bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what, Node **out)
-{
+bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what,
+                 Node **out) {
     Value *own = NEW_ARRAY(b->arena, Value, n + 1);
     memcpy(own, v, sizeof(Value) * (size_t)n);
     Element e = {DT_BOOL, true};
     if (!common_type(b, own, n, at, what, &e))
         return false;
-    bool takes = e.weak && want != DT_N && e.type != DT_BOOL && (dtype_is_real(want) || dtype_is_int(e.type));
+    bool takes = e.weak && want != DT_N && e.type != DT_BOOL &&
+                 (dtype_is_real(want) || dtype_is_int(e.type));
     for (int i = 0; i < n; i++)
         if (!(out[i] = typed_node(b, own[i], takes ? want : e.type, at)))
             return false;
@@ -141,28 +136,29 @@ bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const cha
 
 /* ---- broadcasting ---- */
 
-static const char *extent_text(Build *b, Dim d)
-{
+static const char *extent_text(Build *b, Dim d) {
     return arena_printf(b->arena, d.count ? "up to %lld" : "%lld", (long long)d.n);
 }
 
-static bool is_one(Dim d)
-{
+static bool is_one(Dim d) {
     return d.n == 1 && !d.count;
 }
 
-static void no_broadcast(Build *b, const Shape *x, const Shape *y, int back, Span at, const char *what)
-{
+static void no_broadcast(Build *b, const Shape *x, const Shape *y, int back, Span at,
+                         const char *what) {
     Dim dx = x->dim[x->rank - back], dy = y->dim[y->rank - back];
-    build_error(b, at, "cannot %s %s and %s: dimension %d is %s on the left and %s on the right", what, shape_text(b->arena, x),
-                shape_text(b->arena, y), x->rank == y->rank ? x->rank - back : -back, extent_text(b, dx), extent_text(b, dy));
+    build_error(b, at, "cannot %s %s and %s: dimension %d is %s on the left and %s on the right",
+                what, shape_text(b->arena, x), shape_text(b->arena, y),
+                x->rank == y->rank ? x->rank - back : -back, extent_text(b, dx),
+                extent_text(b, dy));
     if (dx.n == dy.n)
-        diag_note(b->diag, at, "the last batch may be smaller; batches(…, last=\"drop\") makes all alike");
+        diag_note(b->diag, at,
+                  "the last batch may be smaller; batches(…, last=\"drop\") makes all alike");
 }
 
 /* NumPy's rule: aligned at the last dimension, equal or 1. */
-static bool broadcast_shape(Build *b, const Shape *x, const Shape *y, Span at, const char *what, Shape *out)
-{
+static bool broadcast_shape(Build *b, const Shape *x, const Shape *y, Span at, const char *what,
+                            Shape *out) {
     *out = x->rank >= y->rank ? *x : *y;
     for (int back = 1; back <= x->rank && back <= y->rank; back++) {
         Dim dx = x->dim[x->rank - back], dy = y->dim[y->rank - back];
@@ -175,8 +171,7 @@ static bool broadcast_shape(Build *b, const Shape *x, const Shape *y, Span at, c
     return shape_check(b, out, at);
 }
 
-static bool meet_as(Build *b, Value *v, DType t, Span at, const char *what, Node **nx, Node **ny)
-{
+static bool meet_as(Build *b, Value *v, DType t, Span at, const char *what, Node **nx, Node **ny) {
     *nx = typed_node(b, v[0], t, at);
     *ny = *nx ? typed_node(b, v[1], t, at) : NULL;
     Shape s;
@@ -187,8 +182,7 @@ static bool meet_as(Build *b, Value *v, DType t, Span at, const char *what, Node
     return true;
 }
 
-bool value_meet(Build *b, Value x, Value y, Span at, const char *what, Node **nx, Node **ny)
-{
+bool value_meet(Build *b, Value x, Value y, Span at, const char *what, Node **nx, Node **ny) {
     Value v[2] = {x, y};
     Element e;
     return common_type(b, v, 2, at, what, &e) && meet_as(b, v, e.type, at, what, nx, ny);
@@ -210,8 +204,7 @@ typedef struct Operator {
     const char *verb;
 } Operator;
 
-static const Operator *operator_of(Op op)
-{
+static const Operator *operator_of(Op op) {
     static const Operator table[] = {
         {OP_add, ARITHMETIC, "add"},
         {OP_sub, ARITHMETIC, "subtract"},
@@ -236,23 +229,22 @@ static const Operator *operator_of(Op op)
     bug("no operator for op %s", op_info[op].name);
 }
 
-static DType operand_type(Build *b, Class class, DType t)
-{
+static DType operand_type(Build *b, Class class, DType t) {
     if (class == REAL)
         return dtype_is_real(t) ? t : b->g->real;
     bool small = t == DT_BOOL || t == DT_U8;
     return small && (class == ARITHMETIC || (class == ORDER && t == DT_BOOL)) ? DT_I32 : t;
 }
 
-static Value tensor_binary(Build *b, const Operator *o, Value x, Value y, Span at)
-{
+static Value tensor_binary(Build *b, const Operator *o, Value x, Value y, Span at) {
     Value v[2] = {x, y};
     Element e;
     Node *nx, *ny;
     if (!common_type(b, v, 2, at, o->verb, &e))
         return value_poison;
     if (o->class == LOGIC && e.type != DT_BOOL) {
-        build_error(b, at, "'%s' combines bools, found %s and %s", op_info[o->op].name, value_text(b, x), value_text(b, y));
+        build_error(b, at, "'%s' combines bools, found %s and %s", op_info[o->op].name,
+                    value_text(b, x), value_text(b, y));
         return value_poison;
     }
     if (!meet_as(b, v, operand_type(b, o->class, e.type), at, o->verb, &nx, &ny))
@@ -262,8 +254,7 @@ static Value tensor_binary(Build *b, const Operator *o, Value x, Value y, Span a
 
 /* ---- constants ---- */
 
-static Value fold_real(Op op, double x, double y)
-{
+static Value fold_real(Op op, double x, double y) {
     switch (op) {
     case OP_add:
         return value_real(x + y);
@@ -298,8 +289,7 @@ static Value fold_real(Op op, double x, double y)
     }
 }
 
-static bool int_power(int64_t x, int64_t n, int64_t *out)
-{
+static bool int_power(int64_t x, int64_t n, int64_t *out) {
     *out = 1;
     for (int64_t i = 0; i < n; i++) {
         if (__builtin_mul_overflow(*out, x, out))
@@ -311,14 +301,12 @@ static bool int_power(int64_t x, int64_t n, int64_t *out)
 }
 
 /* Integer division rounds towards minus infinity, the remainder has the sign of the divisor. */
-static int64_t floor_div(int64_t x, int64_t y)
-{
+static int64_t floor_div(int64_t x, int64_t y) {
     return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
 
 /* Integer result in *z; false: overflow. */
-static bool fold_int(Op op, int64_t x, int64_t y, int64_t *z)
-{
+static bool fold_int(Op op, int64_t x, int64_t y, int64_t *z) {
     switch (op) {
     case OP_add:
         return !__builtin_add_overflow(x, y, z);
@@ -343,8 +331,7 @@ static bool fold_int(Op op, int64_t x, int64_t y, int64_t *z)
     }
 }
 
-static Value fold_numbers(Build *b, Op op, Value x, Value y, Span at)
-{
+static Value fold_numbers(Build *b, Op op, Value x, Value y, Span at) {
     bool ints = x.num.is_int && y.num.is_int;
     bool divides = op == OP_div || op == OP_floordiv || op == OP_mod;
     if (ints && divides && y.num.i == 0) {
@@ -361,13 +348,12 @@ static Value fold_numbers(Build *b, Op op, Value x, Value y, Span at)
     int64_t z;
     if (fold_int(op, x.num.i, y.num.i, &z))
         return value_int(z);
-    build_error(b, at, "the result of '%s' of %lld and %lld is too large for an integer", op_info[op].name, (long long)x.num.i,
-                (long long)y.num.i);
+    build_error(b, at, "the result of '%s' of %lld and %lld is too large for an integer",
+                op_info[op].name, (long long)x.num.i, (long long)y.num.i);
     return value_poison;
 }
 
-static Value fold_bools(Op op, bool x, bool y)
-{
+static Value fold_bools(Op op, bool x, bool y) {
     switch (op) {
     case OP_and:
         return value_bool(x && y);
@@ -381,8 +367,7 @@ static Value fold_bools(Op op, bool x, bool y)
 }
 
 /* Sizes known only at run time: what stays a size, or is known in spite of that. */
-static bool fold_sizes(Op op, Value x, Value y, Value *out)
-{
+static bool fold_sizes(Op op, Value x, Value y, Value *out) {
     bool same = x.num.count == y.num.count;
     bool constant = x.num.count && !y.num.count && y.num.is_int && y.num.i > 0;
     int64_t n = x.num.i, m = y.num.i, bound = x.num.count ? x.num.count->bound : 1;
@@ -425,20 +410,17 @@ static bool fold_sizes(Op op, Value x, Value y, Value *out)
 
 /* ---- host scalars ---- */
 
-static Value host_result(Build *b, Op op, HType t, HExpr *x, HExpr *y, Span at)
-{
+static Value host_result(Build *b, Op op, HType t, HExpr *x, HExpr *y, Span at) {
     HExpr *h = host_op(b, op, t, x, y, NULL);
     h->span = at;
     return value_host(h);
 }
 
-static HExpr *host_cast(Build *b, HExpr *h, HType t)
-{
+static HExpr *host_cast(Build *b, HExpr *h, HType t) {
     return h->type == t ? h : host_op(b, OP_cast, t, h, NULL, NULL);
 }
 
-static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at)
-{
+static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at) {
     HExpr *hx = value_to_host(b, x, at), *hy = value_to_host(b, y, at);
     if (!hx || !hy)
         return value_poison;
@@ -458,20 +440,19 @@ static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at)
 
 /* ---- two operands ---- */
 
-static bool is_zero(Value v)
-{
+static bool is_zero(Value v) {
     return v.kind == V_NUMBER && v.num.is_int && v.num.i == 0;
 }
 
-static bool is_integer(Build *b, Value v)
-{
+static bool is_integer(Build *b, Value v) {
     Element e;
+    if (v.kind == V_LIST)
+        return value_is_known(v) && !dtype_is_real(list_element(b, v).type);
     return element_of(b, v, &e) && !dtype_is_real(e.type);
 }
 
 /* x^0, of the type that x * x has */
-static Value ones_like(Build *b, Value x, Span at)
-{
+static Value ones_like(Build *b, Value x, Span at) {
     Value square = value_binary(b, OP_mul, x, x, at);
     if (square.kind == V_HOST)
         return square.host->type == HT_INT ? value_int(1) : value_real(1);
@@ -482,8 +463,7 @@ static Value ones_like(Build *b, Value x, Span at)
 }
 
 /* x^n for a small constant n is repeated multiplication (ruling D5). */
-static Value small_power(Build *b, Value x, int64_t n, Span at)
-{
+static Value small_power(Build *b, Value x, int64_t n, Span at) {
     if (n < 0)
         return value_binary(b, OP_div, value_int(1), small_power(b, x, -n, at), at);
     if (n == 0)
@@ -497,8 +477,7 @@ static Value small_power(Build *b, Value x, int64_t n, Span at)
 
 enum { MAX_MULTIPLIED_POWER = 64 };
 
-static bool logic_known(Build *b, Op op, Value x, Value y, Value *out)
-{
+static bool logic_known(Build *b, Op op, Value x, Value y, Value *out) {
     if (op != OP_and && op != OP_or)
         return false;
     if (x.kind != V_BOOL)
@@ -510,14 +489,12 @@ static bool logic_known(Build *b, Op op, Value x, Value y, Value *out)
     return other_scalar || (other_tensor && !decides);
 }
 
-static Value known_number(Value v)
-{
+static Value known_number(Value v) {
     return v.kind == V_BOOL ? value_int(v.boolean) : v;
 }
 
 /* Both are numbers or bools. */
-static bool fold_binary(Build *b, const Operator *o, Value x, Value y, Span at, Value *out)
-{
+static bool fold_binary(Build *b, const Operator *o, Value x, Value y, Span at, Value *out) {
     if (x.kind == V_BOOL && y.kind == V_BOOL && (o->class == LOGIC || o->class == COMPARE)) {
         *out = fold_bools(o->op, x.boolean, y.boolean);
         return true;
@@ -533,8 +510,7 @@ static bool fold_binary(Build *b, const Operator *o, Value x, Value y, Span at, 
 }
 
 /* Equality of things that are no numbers and known now. */
-static bool known_equality(const Operator *o, Value x, Value y, Value *out)
-{
+static bool known_equality(const Operator *o, Value x, Value y, Value *out) {
     if (o->op != OP_eq && o->op != OP_ne)
         return false;
     bool none = x.kind == V_NONE || y.kind == V_NONE;
@@ -544,18 +520,16 @@ static bool known_equality(const Operator *o, Value x, Value y, Value *out)
     return none || strings || lists;
 }
 
-static bool is_plain(Value v)
-{
+static bool is_plain(Value v) {
     return v.kind == V_NUMBER || v.kind == V_BOOL;
 }
 
-static bool is_hosted(Value v)
-{
-    return v.kind == V_HOST || v.kind == V_BOOL || v.kind == V_STRING || (v.kind == V_NUMBER && !v.num.count);
+static bool is_hosted(Value v) {
+    return v.kind == V_HOST || v.kind == V_BOOL || v.kind == V_STRING ||
+           (v.kind == V_NUMBER && !v.num.count);
 }
 
-Value value_binary(Build *b, Op op, Value x, Value y, Span at)
-{
+Value value_binary(Build *b, Op op, Value x, Value y, Span at) {
     const Operator *o = operator_of(op);
     Value known;
     if (x.kind == V_POISON || y.kind == V_POISON)
@@ -564,7 +538,8 @@ Value value_binary(Build *b, Op op, Value x, Value y, Span at)
         return known;
     if (is_plain(x) && is_plain(y) && fold_binary(b, o, x, y, at, &known))
         return known;
-    bool small = y.kind == V_NUMBER && y.num.is_int && !y.num.count && llabs(y.num.i) <= MAX_MULTIPLIED_POWER;
+    bool small = y.kind == V_NUMBER && y.num.is_int && !y.num.count &&
+                 llabs(y.num.i) <= MAX_MULTIPLIED_POWER;
     if (op == OP_pow && small)
         return small_power(b, x, y.num.i, at);
     if ((op == OP_floordiv || op == OP_mod) && is_zero(y) && is_integer(b, x)) {
@@ -578,43 +553,43 @@ Value value_binary(Build *b, Op op, Value x, Value y, Span at)
 
 /* ---- one operand ---- */
 
-static double fold_sign(double x)
-{
+static double fold_sign(double x) {
     return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
-static double fold_rsqrt(double x)
-{
+static double fold_rsqrt(double x) {
     return 1 / sqrt(x);
 }
 
-static double fold_sigmoid(double x)
-{
+static double fold_sigmoid(double x) {
     return 1 / (1 + exp(-x));
 }
 
-static double fold_neg(double x)
-{
+static double fold_neg(double x) {
     return -x;
 }
 
 typedef struct Function {
     Op op;
-    bool keeps_int; /* of an integer it gives an integer; the others turn integers into the program's float */
+    bool keeps_int; /* of an integer it gives an integer; the others turn integers into the
+                       program's float */
     double (*fold)(double x);
 } Function;
 
-static const Function *function_of(Op op)
-{
+static const Function *function_of(Op op) {
     static const Function table[] = {
-        {OP_neg, true, fold_neg},     {OP_abs, true, fabs},      {OP_sign, true, fold_sign},
-        {OP_floor, true, floor},      {OP_ceil, true, ceil},     {OP_round, true, nearbyint},
-        {OP_exp, false, exp},         {OP_log, false, log},      {OP_log1p, false, log1p},
-        {OP_expm1, false, expm1},     {OP_sqrt, false, sqrt},    {OP_rsqrt, false, fold_rsqrt},
-        {OP_sin, false, sin},         {OP_cos, false, cos},      {OP_tan, false, tan},
-        {OP_asin, false, asin},       {OP_acos, false, acos},    {OP_atan, false, atan},
-        {OP_sinh, false, sinh},       {OP_cosh, false, cosh},    {OP_tanh, false, tanh},
-        {OP_sigmoid, false, fold_sigmoid}, {OP_erf, false, erf},
+        {OP_neg, true, fold_neg},   {OP_abs, true, fabs},
+        {OP_sign, true, fold_sign}, {OP_floor, true, floor},
+        {OP_ceil, true, ceil},      {OP_round, true, nearbyint},
+        {OP_exp, false, exp},       {OP_log, false, log},
+        {OP_log1p, false, log1p},   {OP_expm1, false, expm1},
+        {OP_sqrt, false, sqrt},     {OP_rsqrt, false, fold_rsqrt},
+        {OP_sin, false, sin},       {OP_cos, false, cos},
+        {OP_tan, false, tan},       {OP_asin, false, asin},
+        {OP_acos, false, acos},     {OP_atan, false, atan},
+        {OP_sinh, false, sinh},     {OP_cosh, false, cosh},
+        {OP_tanh, false, tanh},     {OP_sigmoid, false, fold_sigmoid},
+        {OP_erf, false, erf},
     };
     for (int i = 0; i < COUNT_OF(table); i++)
         if (table[i].op == op)
@@ -622,27 +597,25 @@ static const Function *function_of(Op op)
     bug("no function for op %s", op_info[op].name);
 }
 
-static bool rounds(Op op)
-{
+static bool rounds(Op op) {
     return op == OP_floor || op == OP_ceil || op == OP_round;
 }
 
-static Value fold_unary(Build *b, const Function *f, Value x, Span at)
-{
+static Value fold_unary(Build *b, const Function *f, Value x, Span at) {
     if (!x.num.is_int || !f->keeps_int)
         return value_real(f->fold(x.num.f));
     if (rounds(f->op))
         return x;
     if (x.num.i == INT64_MIN) {
-        build_error(b, at, "'%s' of %lld is too large for an integer", op_info[f->op].name, (long long)x.num.i);
+        build_error(b, at, "'%s' of %lld is too large for an integer", op_info[f->op].name,
+                    (long long)x.num.i);
         return value_poison;
     }
     int64_t sign = (x.num.i > 0) - (x.num.i < 0);
     return value_int(f->op == OP_neg ? -x.num.i : f->op == OP_abs ? sign * x.num.i : sign);
 }
 
-static Value host_unary(Build *b, const Function *f, HExpr *h, Span at)
-{
+static Value host_unary(Build *b, const Function *f, HExpr *h, Span at) {
     if (h->type == HT_STRING) {
         build_error(b, at, "'%s' takes a number, found a string", op_info[f->op].name);
         return value_poison;
@@ -652,8 +625,7 @@ static Value host_unary(Build *b, const Function *f, HExpr *h, Span at)
     return rounds(f->op) && t == HT_INT ? value_host(h) : host_result(b, f->op, t, h, NULL, at);
 }
 
-static Value value_not(Build *b, Value x, Span at)
-{
+static Value value_not(Build *b, Value x, Span at) {
     if (x.kind == V_BOOL)
         return value_bool(!x.boolean);
     if (x.kind == V_HOST && x.host->type == HT_BOOL)
@@ -667,20 +639,19 @@ static Value value_not(Build *b, Value x, Span at)
     return value_poison;
 }
 
-static Value value_stop(Build *b, Value x, Span at)
-{
+static Value value_stop(Build *b, Value x, Span at) {
     if (is_plain(x) || x.kind == V_HOST)
         return x;
     Node *n = value_to_node(b, x, DT_N, at);
     return n ? value_node(graph_unary(b->g, OP_stop, n)) : value_poison;
 }
 
-static Value value_isfinite(Build *b, Value x, Span at)
-{
+static Value value_isfinite(Build *b, Value x, Span at) {
     if (x.kind == V_BOOL || (x.kind == V_NUMBER && !x.num.count))
         return value_bool(x.kind == V_BOOL || x.num.is_int || isfinite(x.num.f));
     if (x.kind == V_HOST && x.host->type != HT_STRING)
-        return x.host->type == HT_REAL ? host_result(b, OP_isfinite, HT_BOOL, x.host, NULL, at) : value_bool(true);
+        return x.host->type == HT_REAL ? host_result(b, OP_isfinite, HT_BOOL, x.host, NULL, at)
+                                       : value_bool(true);
     Node *n = value_to_node(b, x, DT_N, at);
     if (!n)
         return value_poison;
@@ -689,8 +660,7 @@ static Value value_isfinite(Build *b, Value x, Span at)
     return value_node(graph_unary(b->g, OP_isfinite, n));
 }
 
-Value value_unary(Build *b, Op op, Value x, Span at)
-{
+Value value_unary(Build *b, Op op, Value x, Span at) {
     if (x.kind == V_POISON)
         return x;
     if (op == OP_not)
@@ -716,8 +686,7 @@ Value value_unary(Build *b, Op op, Value x, Span at)
 
 /* ---- choosing per element ---- */
 
-static Value where_known(Build *b, bool c, Value x, Value y, Span at)
-{
+static Value where_known(Build *b, bool c, Value x, Value y, Span at) {
     bool scalars = value_is_scalar(x) && value_is_scalar(y);
     if (scalars && is_plain(x) && is_plain(y)) {
         Value zero = value_real(0); /* of an int and a real both sides are real */
@@ -731,8 +700,7 @@ static Value where_known(Build *b, bool c, Value x, Value y, Span at)
     return value_node(c ? nx : ny);
 }
 
-static Value where_host(Build *b, Value c, Value x, Value y, Span at)
-{
+static Value where_host(Build *b, Value c, Value x, Value y, Span at) {
     HExpr *hx = value_to_host(b, x, at), *hy = value_to_host(b, y, at);
     if (!hx || !hy)
         return value_poison;
@@ -741,12 +709,14 @@ static Value where_host(Build *b, Value c, Value x, Value y, Span at)
         build_error(b, at, "cannot choose between %s and %s", value_text(b, x), value_text(b, y));
         return value_poison;
     }
-    HType t = string ? HT_STRING : bools ? HT_BOOL : hx->type == HT_REAL || hy->type == HT_REAL ? HT_REAL : HT_INT;
+    HType t = string                                       ? HT_STRING
+              : bools                                      ? HT_BOOL
+              : hx->type == HT_REAL || hy->type == HT_REAL ? HT_REAL
+                                                           : HT_INT;
     return value_host(host_op(b, OP_where, t, c.host, host_cast(b, hx, t), host_cast(b, hy, t)));
 }
 
-Value value_where(Build *b, Value c, Value x, Value y, Span at)
-{
+Value value_where(Build *b, Value c, Value x, Value y, Span at) {
     if (c.kind == V_POISON || x.kind == V_POISON || y.kind == V_POISON)
         return value_poison;
     if (c.kind == V_BOOL)
@@ -757,7 +727,8 @@ Value value_where(Build *b, Value c, Value x, Value y, Span at)
     if (!nc)
         return value_poison;
     if (nc->dtype != DT_BOOL) {
-        build_error(b, at, "the condition of 'where' must be a bool tensor, found %s", value_text(b, c));
+        build_error(b, at, "the condition of 'where' must be a bool tensor, found %s",
+                    value_text(b, c));
         return value_poison;
     }
     Shape s;

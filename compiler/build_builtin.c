@@ -13,16 +13,14 @@ static const char *const names[] = {
 };
 #undef BUILTIN
 
-const Builtin *builtin_find(const char *name)
-{
+const Builtin *builtin_find(const char *name) {
     for (int i = 0; i < COUNT_OF(table); i++)
         if (strcmp(table[i].name, name) == 0)
             return &table[i];
     return NULL;
 }
 
-const char *const *builtin_names(int *n)
-{
+const char *const *builtin_names(int *n) {
     *n = COUNT_OF(names);
     return names;
 }
@@ -39,15 +37,17 @@ typedef struct Formal {
 typedef struct Signature {
     int n;
     Formal at[MAX_FORMALS];
-    bool rest; /* the first parameter takes all positional arguments */
+    bool rest;      /* the first parameter takes all positional arguments */
+    int positional; /* parameters that may be given without their name */
+    const char *text;
 } Signature;
 
-static Signature parse_signature(Build *b, const Builtin *f)
-{
-    Signature s = {.rest = f->signature[0] == '*'};
+static Signature parse_signature(Build *b, const Builtin *f) {
+    Signature s = {.rest = f->signature[0] == '*', .positional = MAX_FORMALS};
+    char *text = arena_printf(b->arena, "%s", f->signature);
     const char *p = f->signature + s.rest;
     while (*p) {
-        size_t n = strcspn(p, ",");
+        size_t n = strcspn(p, ",;");
         const char *one = arena_strndup(b->arena, p, n);
         size_t name = strcspn(one, "=");
         const char *value = one[name] ? one + name + 1 : NULL;
@@ -55,13 +55,18 @@ static Signature parse_signature(Build *b, const Builtin *f)
             bug("too many parameters in the signature of %s", f->name);
         s.at[s.n++] = (Formal){arena_strndup(b->arena, one, name), value};
         p += n;
-        p += strspn(p, ", ");
+        if (*p == ';') {
+            s.positional = s.n;
+            text[p - f->signature] = ',';
+        }
+        p += strspn(p, ",; ");
     }
+    s.positional = MIN(s.positional, s.n);
+    s.text = text;
     return s;
 }
 
-static Value default_value(const char *text)
-{
+static Value default_value(const char *text) {
     if (strcmp(text, "none") == 0)
         return value_none;
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
@@ -71,18 +76,18 @@ static Value default_value(const char *text)
 
 /* ---- binding ---- */
 
-static int find_formal(Build *b, const Builtin *f, const Signature *s, const Arg *a)
-{
+static int find_formal(Build *b, const Builtin *f, const Signature *s, const Arg *a) {
     for (int i = s->rest; i < s->n; i++)
         if (strcmp(s->at[i].name, a->name) == 0)
             return i;
-    build_error(b, a->span, "%s has no parameter '%s' (its parameters: %s)", f->name, a->name, f->signature);
+    build_error(b, a->span, "%s has no parameter '%s' (its parameters: %s)", f->name, a->name,
+                s->text);
     return -1;
 }
 
 /* Sorts the arguments to slots (index of the argument, -1: none) and to the positional rest. */
-static bool sort_args(Build *b, const Builtin *f, const Signature *s, const Args *args, int *slot, Actual *out)
-{
+static bool sort_args(Build *b, const Builtin *f, const Signature *s, const Args *args, int *slot,
+                      Actual *out) {
     int next = 0;
     for (int i = 0; i < args->n; i++) {
         const Arg *a = &args->at[i];
@@ -93,9 +98,11 @@ static bool sort_args(Build *b, const Builtin *f, const Signature *s, const Args
         int k = a->name ? find_formal(b, f, s, a) : next++;
         if (k < 0)
             return false;
-        if (k >= s->n) {
-            build_error(b, a->span, "%s takes %d argument%s, this is one more (its parameters: %s)", f->name, s->n,
-                        s->n == 1 ? "" : "s", f->signature);
+        if (!a->name && k >= s->positional) {
+            build_error(b, a->span,
+                        "%s takes %d argument%s%s, this is one more (its parameters: %s)", f->name,
+                        s->positional, s->positional == 1 ? "" : "s",
+                        s->positional < s->n ? " without a name" : "", s->text);
             return false;
         }
         if (slot[k] >= 0) {
@@ -107,13 +114,12 @@ static bool sort_args(Build *b, const Builtin *f, const Signature *s, const Args
     return true;
 }
 
-static Value evaluate(Build *b, const Arg *a)
-{
+static Value evaluate(Build *b, const Arg *a) {
     return a->expr ? build_expr(b, a->env, a->expr) : a->value;
 }
 
-static bool fill_slots(Build *b, const Builtin *f, const Signature *s, const Args *args, const int *slot, Actual *out)
-{
+static bool fill_slots(Build *b, const Builtin *f, const Signature *s, const Args *args,
+                       const int *slot, Actual *out) {
     bool ok = true;
     for (int i = 0; i < s->n; i++) {
         out->spans[i] = slot[i] < 0 ? args->span : args->at[slot[i]].span;
@@ -124,7 +130,8 @@ static bool fill_slots(Build *b, const Builtin *f, const Signature *s, const Arg
         } else if (s->at[i].value) {
             out->at[i] = default_value(s->at[i].value);
         } else {
-            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", f->name, s->at[i].name, f->signature);
+            build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", f->name,
+                        s->at[i].name, s->text);
             return false;
         }
         ok = ok && out->at[i].kind != V_POISON;
@@ -132,22 +139,22 @@ static bool fill_slots(Build *b, const Builtin *f, const Signature *s, const Arg
     return ok;
 }
 
-static bool fill_rest(Build *b, const Builtin *f, const Signature *s, const Args *args, Actual *out)
-{
+static bool fill_rest(Build *b, const Builtin *f, const Signature *s, const Args *args,
+                      Actual *out) {
     bool ok = true;
     for (int i = 0; i < out->nrest; i++) {
         out->rest[i] = evaluate(b, &args->at[out->rest[i].num.i]);
         ok = ok && out->rest[i].kind != V_POISON;
     }
     if (s->rest && !out->nrest) {
-        build_error(b, args->span, "%s needs at least one argument (its parameters: %s)", f->name, f->signature);
+        build_error(b, args->span, "%s needs at least one argument (its parameters: %s)", f->name,
+                    s->text);
         return false;
     }
     return ok;
 }
 
-Value builtin_apply(Build *b, const Builtin *f, const Args *args)
-{
+Value builtin_apply(Build *b, const Builtin *f, const Args *args) {
     Signature s = parse_signature(b, f);
     Actual a = {.n = s.n, .span = args->span};
     a.at = NEW_ARRAY(b->arena, Value, s.n);
@@ -156,7 +163,8 @@ Value builtin_apply(Build *b, const Builtin *f, const Args *args)
     int slot[MAX_FORMALS];
     for (int i = 0; i < MAX_FORMALS; i++)
         slot[i] = -1;
-    if (!sort_args(b, f, &s, args, slot, &a) || !fill_rest(b, f, &s, args, &a) || !fill_slots(b, f, &s, args, slot, &a))
+    if (!sort_args(b, f, &s, args, slot, &a) || !fill_rest(b, f, &s, args, &a) ||
+        !fill_slots(b, f, &s, args, slot, &a))
         return value_poison;
     if (args->span.file && !diag_file(b->diag, args->span.file)->library)
         b->g->span = args->span; /* the arguments left theirs */
@@ -165,37 +173,31 @@ Value builtin_apply(Build *b, const Builtin *f, const Args *args)
 
 /* ---- helpers ---- */
 
-Node *actual_node(Build *b, const Actual *a, int i)
-{
+Node *actual_node(Build *b, const Actual *a, int i) {
     return value_to_node(b, a->at[i], DT_N, a->spans[i]);
 }
 
-bool dim_multiply(Dim x, Dim y, Dim *out)
-{
+bool dim_multiply(Dim x, Dim y, Dim *out) {
     *out = (Dim){x.n * y.n, x.count ? x.count : y.count};
     return !x.count || !y.count;
 }
 
 /* ---- element by element ---- */
 
-Value builtin_unary(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_unary(Build *b, const Builtin *self, const Actual *a) {
     return value_unary(b, self->op, a->at[0], a->span);
 }
 
-Value builtin_binary(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_binary(Build *b, const Builtin *self, const Actual *a) {
     return value_binary(b, self->op, a->at[0], a->at[1], a->span);
 }
 
-Value builtin_where(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_where(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     return value_where(b, a->at[0], a->at[1], a->at[2], a->span);
 }
 
-static Value cast_number(Build *b, Value x, DType t)
-{
+static Value cast_number(Build *b, Value x, DType t) {
     double f = x.kind == V_BOOL ? x.boolean : x.num.f;
     if (t == b->g->real)
         return value_real(f);
@@ -204,8 +206,7 @@ static Value cast_number(Build *b, Value x, DType t)
     return x.kind == V_NUMBER && x.num.is_int ? x : value_int((int64_t)f);
 }
 
-static Value cast_host(Build *b, HExpr *h, DType t)
-{
+static Value cast_host(Build *b, HExpr *h, DType t) {
     HType want = t == b->g->real ? HT_REAL : t == DT_BOOL ? HT_BOOL : HT_INT;
     if (h->type == want)
         return value_host(h);
@@ -215,18 +216,20 @@ static Value cast_host(Build *b, HExpr *h, DType t)
     return value_host(host_op(b, OP_ne, HT_BOOL, h, zero, NULL));
 }
 
-/* Scalars keep their kind for the types that literals and host scalars have: int, bool, the program's float. */
-Value builtin_cast(Build *b, const Builtin *self, const Actual *a)
-{
+/* Scalars keep their kind for the types that literals and host scalars have: int, bool, the
+ * program's float. */
+Value builtin_cast(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Value x = a->at[0];
     if (a->at[1].kind != V_TYPE) {
-        build_error(b, a->spans[1], "cast needs a type, such as real, int or bool, found %s", value_text(b, a->at[1]));
+        build_error(b, a->spans[1], "cast needs a type, such as real, int or bool, found %s",
+                    value_text(b, a->at[1]));
         return value_poison;
     }
     DType t = a->at[1].type;
     bool plain = t == b->g->real || t == DT_I32 || t == DT_BOOL;
-    bool integral = x.kind == V_BOOL || (x.kind == V_NUMBER && !x.num.count && (x.num.is_int || (x.num.f > -0x1p62 && x.num.f < 0x1p62)));
+    bool integral = x.kind == V_BOOL || (x.kind == V_NUMBER && !x.num.count &&
+                                         (x.num.is_int || (x.num.f > -0x1p62 && x.num.f < 0x1p62)));
     if (plain && (integral || (x.kind == V_NUMBER && !x.num.count && dtype_is_real(t))))
         return cast_number(b, x, t);
     if (plain && x.kind == V_NUMBER && x.num.count && t == DT_I32)
@@ -241,8 +244,7 @@ Value builtin_cast(Build *b, const Builtin *self, const Actual *a)
     return value_node(graph_binary(b->g, OP_ne, n, graph_constant(b->g, n->dtype, &n->shape, 0)));
 }
 
-Value builtin_grad(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_grad(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     return build_grad(b, a);
 }

@@ -4,7 +4,8 @@
 
 #include "build.h"
 
-#define BUILTIN(name, run, op, signature) Value builtin_##run(Build *b, const Builtin *self, const Actual *a);
+#define BUILTIN(name, run, op, signature)                                                          \
+    Value builtin_##run(Build *b, const Builtin *self, const Actual *a);
 #include "builtins.h"
 #undef BUILTIN
 

@@ -1,10 +1,10 @@
-/* build_builtin_shape.c: shapes asked for, and the functions that move elements without computing. */
+/* build_builtin_shape.c: shapes asked for, and the functions that move elements without computing.
+ */
 #include "build_builtin.h"
 
 /* ---- shapes as values ---- */
 
-static bool shape_of_value(Build *b, const Actual *a, Shape *s)
-{
+static bool shape_of_value(Build *b, const Actual *a, Shape *s) {
     *s = (Shape){0};
     Value x = a->at[0];
     if (x.kind == V_NUMBER || x.kind == V_BOOL || x.kind == V_HOST)
@@ -15,8 +15,7 @@ static bool shape_of_value(Build *b, const Actual *a, Shape *s)
     return n != NULL;
 }
 
-Value builtin_shape(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_shape(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Shape s;
     if (!shape_of_value(b, a, &s))
@@ -27,8 +26,7 @@ Value builtin_shape(Build *b, const Builtin *self, const Actual *a)
     return value_list(b, dims, s.rank, false);
 }
 
-Value builtin_size(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_size(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Shape s;
     unsigned axes;
@@ -41,15 +39,13 @@ Value builtin_size(Build *b, const Builtin *self, const Actual *a)
     return n;
 }
 
-Value builtin_rank(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_rank(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Shape s;
     return shape_of_value(b, a, &s) ? value_int(s.rank) : value_poison;
 }
 
-Value builtin_len(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_len(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Value x = a->at[0];
     if (x.kind == V_LIST)
@@ -62,8 +58,7 @@ Value builtin_len(Build *b, const Builtin *self, const Actual *a)
     return value_poison;
 }
 
-Value builtin_append(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_append(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     if (a->at[0].kind != V_LIST) {
         build_error(b, a->spans[0], "append takes a list, found %s", value_text(b, a->at[0]));
@@ -84,8 +79,7 @@ typedef struct Wish { /* a shape, one of whose extents may be left open */
     int open; /* -1: none */
 } Wish;
 
-static bool wish_of(Build *b, Value v, Span at, Wish *w)
-{
+static bool wish_of(Build *b, Value v, Span at, Wish *w) {
     *w = (Wish){.open = -1};
     if (v.kind != V_LIST)
         v = value_list(b, &v, 1, false);
@@ -104,19 +98,18 @@ static bool wish_of(Build *b, Value v, Span at, Wish *w)
     return value_to_shape(b, value_list(b, dims, v.list->n, false), at, &w->shape);
 }
 
-static const char *wish_text(Build *b, const Wish *w)
-{
+static const char *wish_text(Build *b, const Wish *w) {
     Text t = {.arena = b->arena};
     text_add(&t, "[");
     for (int i = 0; i < w->shape.rank; i++)
-        text_printf(&t, "%s%lld", i ? ", " : "", i == w->open ? -1LL : (long long)w->shape.dim[i].n);
+        text_printf(&t, "%s%lld", i ? ", " : "",
+                    i == w->open ? -1LL : (long long)w->shape.dim[i].n);
     text_add(&t, "]");
     return t.at;
 }
 
 /* Gives the open extent its size; the whole must have the elements of x, at run time too. */
-static bool wish_fits(const Shape *x, Wish *w)
-{
+static bool wish_fits(const Shape *x, Wish *w) {
     int64_t have = shape_elements(x), want = shape_elements(&w->shape);
     const Count *count = shape_count(x), *wanted = shape_count(&w->shape);
     if (w->open < 0)
@@ -128,8 +121,7 @@ static bool wish_fits(const Shape *x, Wish *w)
     return !d.count || d.n % d.count->bound == 0;
 }
 
-Value builtin_reshape(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_reshape(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     Wish w;
@@ -139,16 +131,17 @@ Value builtin_reshape(Build *b, const Builtin *self, const Actual *a)
         return value_node(graph_reshape(b->g, n, &w.shape));
     const Count *count = shape_count(&n->shape);
     if (count != shape_count(&w.shape) && (w.open < 0 || shape_count(&w.shape)))
-        build_error(b, a->span, "cannot reshape %s to %s: a size known only at run time must stand in both",
+        build_error(b, a->span,
+                    "cannot reshape %s to %s: a size known only at run time must stand in both",
                     shape_text(b->arena, &n->shape), wish_text(b, &w));
     else
-        build_error(b, a->span, "cannot reshape %s to %s: it has %lld elements", shape_text(b->arena, &n->shape),
-                    wish_text(b, &w), (long long)shape_elements(&n->shape));
+        build_error(b, a->span, "cannot reshape %s to %s: it has %lld elements",
+                    shape_text(b->arena, &n->shape), wish_text(b, &w),
+                    (long long)shape_elements(&n->shape));
     return value_poison;
 }
 
-Value builtin_broadcast_to(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_broadcast_to(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     Shape s;
@@ -161,22 +154,21 @@ Value builtin_broadcast_to(Build *b, const Builtin *self, const Actual *a)
     }
     if (ok)
         return value_node(graph_broadcast_to(b->g, n, &s));
-    build_error(b, a->span, "cannot broadcast %s to %s", shape_text(b->arena, &n->shape), shape_text(b->arena, &s));
+    build_error(b, a->span, "cannot broadcast %s to %s", shape_text(b->arena, &n->shape),
+                shape_text(b->arena, &s));
     return value_poison;
 }
 
 /* ---- order of the axes ---- */
 
-Node *node_swap(Build *b, Node *x, int i, int j)
-{
+Node *node_swap(Build *b, Node *x, int i, int j) {
     int perm[MAX_RANK];
     for (int k = 0; k < x->shape.rank; k++)
         perm[k] = k == i ? j : k == j ? i : k;
     return i == j ? x : graph_permute(b->g, x, perm);
 }
 
-Value builtin_permute(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_permute(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     if (!n)
@@ -185,8 +177,8 @@ Value builtin_permute(Build *b, const Builtin *self, const Actual *a)
     int rank = n->shape.rank, perm[MAX_RANK];
     unsigned seen;
     if (v.kind != V_LIST || v.list->n != rank) {
-        build_error(b, a->spans[1], "permute needs the %d axes of %s in their new order, found %s", rank,
-                    shape_text(b->arena, &n->shape), value_text(b, v));
+        build_error(b, a->spans[1], "permute needs the %d axes of %s in their new order, found %s",
+                    rank, shape_text(b->arena, &n->shape), value_text(b, v));
         return value_poison;
     }
     if (!value_to_axes(b, v, rank, a->spans[1], &seen))
@@ -197,8 +189,7 @@ Value builtin_permute(Build *b, const Builtin *self, const Actual *a)
 }
 
 /* The last two axes, or the two given ones. */
-Value builtin_transpose(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_transpose(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     if (!n)
@@ -206,7 +197,8 @@ Value builtin_transpose(Build *b, const Builtin *self, const Actual *a)
     int i = n->shape.rank - 2, j = n->shape.rank - 1;
     bool given = a->at[1].kind != V_NONE || a->at[2].kind != V_NONE;
     if (!given && i < 0) {
-        build_error(b, a->span, "transpose needs at least 2 dimensions, found %s", value_text(b, value_node(n)));
+        build_error(b, a->span, "transpose needs at least 2 dimensions, found %s",
+                    value_text(b, value_node(n)));
         return value_poison;
     }
     if (given && (!value_to_axis(b, a->at[1], n->shape.rank, a->spans[1], &i) ||
@@ -218,8 +210,7 @@ Value builtin_transpose(Build *b, const Builtin *self, const Actual *a)
 /* ---- joining ---- */
 
 /* The tensors of concat(x, y, axis=0) or concat([x, y], axis=0), of one type. */
-static Node **joined(Build *b, const Actual *a, const char *what, int *n)
-{
+static Node **joined(Build *b, const Actual *a, const char *what, int *n) {
     const Value *at = a->rest;
     *n = a->nrest;
     if (*n == 1 && at[0].kind == V_LIST && at[0].list->n) {
@@ -227,11 +218,10 @@ static Node **joined(Build *b, const Actual *a, const char *what, int *n)
         at = at[0].list->at;
     }
     Node **items = NEW_ARRAY(b->arena, Node *, *n);
-    return value_unify(b, at, *n, b->g->real, a->span, what, items) ? items : NULL;
+    return value_unify(b, at, *n, DT_N, a->span, what, items) ? items : NULL;
 }
 
-static bool join_fits(Build *b, Node *const *items, int n, int axis, Span at)
-{
+static bool join_fits(Build *b, Node *const *items, int n, int axis, Span at) {
     const Shape *first = &items[0]->shape;
     for (int i = 0; i < n; i++) {
         const Shape *s = &items[i]->shape;
@@ -239,21 +229,23 @@ static bool join_fits(Build *b, Node *const *items, int n, int axis, Span at)
         for (int k = 0; ok && k < s->rank; k++)
             ok = k == axis || dim_equal(s->dim[k], first->dim[k]);
         if (!ok) {
-            build_error(b, at, "cannot concatenate %s and %s along axis %d: the other dimensions must be equal",
-                        shape_text(b->arena, first), shape_text(b->arena, s), axis);
+            build_error(
+                b, at,
+                "cannot concatenate %s and %s along axis %d: the other dimensions must be equal",
+                shape_text(b->arena, first), shape_text(b->arena, s), axis);
             return false;
         }
         if (s->dim[axis].count && n > 1) {
-            build_error(b, at, "cannot concatenate along axis %d: its size in %s is known only at run time", axis,
-                        shape_text(b->arena, s));
+            build_error(
+                b, at, "cannot concatenate along axis %d: its size in %s is known only at run time",
+                axis, shape_text(b->arena, s));
             return false;
         }
     }
     return true;
 }
 
-Value builtin_concat(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_concat(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     int n, axis;
     Node **items = joined(b, a, "concatenate", &n);
@@ -263,8 +255,7 @@ Value builtin_concat(Build *b, const Builtin *self, const Actual *a)
     return value_node(n == 1 ? items[0] : graph_concat(b->g, n, items, axis));
 }
 
-Value builtin_stack(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_stack(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     int n, axis;
     Node **items = joined(b, a, "stack", &n);
@@ -272,7 +263,8 @@ Value builtin_stack(Build *b, const Builtin *self, const Actual *a)
         return value_poison;
     for (int i = 1; i < n; i++)
         if (!shape_equal(&items[i]->shape, &items[0]->shape)) {
-            build_error(b, a->span, "cannot stack %s and %s: all must have one shape", shape_text(b->arena, &items[0]->shape),
+            build_error(b, a->span, "cannot stack %s and %s: all must have one shape",
+                        shape_text(b->arena, &items[0]->shape),
                         shape_text(b->arena, &items[i]->shape));
             return value_poison;
         }
@@ -281,8 +273,7 @@ Value builtin_stack(Build *b, const Builtin *self, const Actual *a)
 
 /* ---- cutting ---- */
 
-Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length)
-{
+Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length) {
     int64_t starts[MAX_RANK] = {0}, steps[MAX_RANK];
     Shape s = x->shape;
     if (start == 0 && length == s.dim[axis].n)
@@ -294,24 +285,23 @@ Node *node_part(Build *b, Node *x, int axis, int64_t start, int64_t length)
     return graph_slice(b->g, x, starts, steps, &s);
 }
 
-static bool fixed_axis(Build *b, const Node *n, int axis, const char *what, Span at)
-{
+static bool fixed_axis(Build *b, const Node *n, int axis, const char *what, Span at) {
     if (!n->shape.dim[axis].count)
         return true;
-    build_error(b, at, "cannot %s %s along axis %d: its size is known only at run time", what, shape_text(b->arena, &n->shape),
-                axis);
+    build_error(b, at, "cannot %s %s along axis %d: its size is known only at run time", what,
+                shape_text(b->arena, &n->shape), axis);
     return false;
 }
 
 /* The sizes of the parts of an axis of n elements; NULL after an error. */
-static int64_t *part_sizes(Build *b, Value v, int64_t n, Span at, int *parts)
-{
+static int64_t *part_sizes(Build *b, Value v, int64_t n, Span at, int *parts) {
     int64_t k;
     if (v.kind != V_LIST) {
         if (!value_to_int(b, v, "the number of parts", at, &k))
             return NULL;
         if (k < 1 || n % k) {
-            build_error(b, at, "cannot split %lld into %lld equal parts", (long long)n, (long long)k);
+            build_error(b, at, "cannot split %lld into %lld equal parts", (long long)n,
+                        (long long)k);
             return NULL;
         }
         int64_t *equal = NEW_ARRAY(b->arena, int64_t, k);
@@ -331,16 +321,17 @@ static int64_t *part_sizes(Build *b, Value v, int64_t n, Span at, int *parts)
     }
     if (sum == n)
         return sizes;
-    build_error(b, at, "the parts %s add up to %lld, the axis has %lld", value_text(b, v), (long long)sum, (long long)n);
+    build_error(b, at, "the parts %s add up to %lld, the axis has %lld", value_text(b, v),
+                (long long)sum, (long long)n);
     return NULL;
 }
 
-Value builtin_split(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_split(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     int axis, parts = 0;
-    if (!n || !value_to_axis(b, a->at[2], n->shape.rank, a->spans[2], &axis) || !fixed_axis(b, n, axis, "split", a->span))
+    if (!n || !value_to_axis(b, a->at[2], n->shape.rank, a->spans[2], &axis) ||
+        !fixed_axis(b, n, axis, "split", a->span))
         return value_poison;
     const int64_t *sizes = part_sizes(b, a->at[1], n->shape.dim[axis].n, a->spans[1], &parts);
     if (!sizes)
@@ -354,12 +345,12 @@ Value builtin_split(Build *b, const Builtin *self, const Actual *a)
     return value_list(b, out, parts, true);
 }
 
-Value builtin_flip(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_flip(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     int axis;
-    if (!n || !value_to_axis(b, a->at[1], n->shape.rank, a->spans[1], &axis) || !fixed_axis(b, n, axis, "flip", a->span))
+    if (!n || !value_to_axis(b, a->at[1], n->shape.rank, a->spans[1], &axis) ||
+        !fixed_axis(b, n, axis, "flip", a->span))
         return value_poison;
     int64_t start[MAX_RANK] = {0}, step[MAX_RANK];
     for (int i = 0; i < MAX_RANK; i++)
@@ -371,8 +362,7 @@ Value builtin_flip(Build *b, const Builtin *self, const Actual *a)
 
 /* ---- pad ---- */
 
-static bool pad_pair(Build *b, Value v, Span at, int64_t *lo, int64_t *hi)
-{
+static bool pad_pair(Build *b, Value v, Span at, int64_t *lo, int64_t *hi) {
     if (v.kind != V_LIST || v.list->n != 2) {
         if (v.kind != V_POISON)
             build_error(b, at, "expected a pair (before, after), found %s", value_text(b, v));
@@ -388,8 +378,7 @@ static bool pad_pair(Build *b, Value v, Span at, int64_t *lo, int64_t *hi)
 }
 
 /* widths: a pair (before, after) for each axis */
-Value builtin_pad(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_pad(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     Node *n = actual_node(b, a, 0);
     if (!n)
@@ -402,8 +391,9 @@ Value builtin_pad(Build *b, const Builtin *self, const Actual *a)
         return value_poison;
     }
     if (w.kind != V_LIST || w.list->n != s.rank) {
-        build_error(b, a->spans[1], "pad needs a pair (before, after) for each of the %d axes of %s, found %s", s.rank,
-                    shape_text(b->arena, &s), value_text(b, w));
+        build_error(b, a->spans[1],
+                    "pad needs a pair (before, after) for each of the %d axes of %s, found %s",
+                    s.rank, shape_text(b->arena, &s), value_text(b, w));
         return value_poison;
     }
     int64_t lo[MAX_RANK] = {0};

@@ -1,7 +1,8 @@
 /* build_einsum.c: products: x @ y by NumPy's rules, and einsum for any labels.
  *
- * Everything comes down to dot, [b, m, k] x [b, k, n] -> [b, m, n], with permutes and reshapes around it. einsum works
- * from left to right: labels that nothing else needs are summed first, then each operand is joined to the product so far.
+ * Everything comes down to dot, [b, m, k] x [b, k, n] -> [b, m, n], with permutes and reshapes
+ * around it. einsum works from left to right: labels that nothing else needs are summed first, then
+ * each operand is joined to the product so far.
  */
 #include "build_builtin.h"
 
@@ -20,30 +21,26 @@ typedef struct Labels {
     int at[MAX_LABELS];
 } Labels;
 
-static int find_label(const Labelled *x, int label)
-{
+static int find_label(const Labelled *x, int label) {
     for (int i = 0; i < x->node->shape.rank; i++)
         if (x->label[i] == label)
             return i;
     return -1;
 }
 
-static bool has_label(const Labels *l, int label)
-{
+static bool has_label(const Labels *l, int label) {
     for (int i = 0; i < l->n; i++)
         if (l->at[i] == label)
             return true;
     return false;
 }
 
-static void add_label(Labels *l, int label)
-{
+static void add_label(Labels *l, int label) {
     l->at[l->n++] = label;
 }
 
 /* The axes in the given order of labels (all of them). */
-static Node *in_order(Build *b, const Labelled *x, const Labels *order)
-{
+static Node *in_order(Build *b, const Labelled *x, const Labels *order) {
     int perm[MAX_RANK];
     bool moved = false;
     for (int i = 0; i < order->n; i++) {
@@ -53,8 +50,8 @@ static Node *in_order(Build *b, const Labelled *x, const Labels *order)
     return moved ? graph_permute(b->g, x->node, perm) : x->node;
 }
 
-static bool is_in_order(const Labelled *x, const Labels *first, const Labels *second, const Labels *third)
-{
+static bool is_in_order(const Labelled *x, const Labels *first, const Labels *second,
+                        const Labels *third) {
     const Labels *parts[] = {first, second, third};
     int axis = 0;
     for (int p = 0; p < 3; p++)
@@ -64,25 +61,23 @@ static bool is_in_order(const Labelled *x, const Labels *first, const Labels *se
     return true;
 }
 
-static Dim label_dim(const Labelled *x, int label)
-{
+static Dim label_dim(const Labelled *x, int label) {
     return x->node->shape.dim[find_label(x, label)];
 }
 
-static bool group_dim(Build *b, const Labelled *x, const Labels *l, Span at, Dim *out)
-{
+static bool group_dim(Build *b, const Labelled *x, const Labels *l, Span at, Dim *out) {
     *out = (Dim){1, NULL};
     for (int i = 0; i < l->n; i++)
         if (!dim_multiply(*out, label_dim(x, l->at[i]), out)) {
-            build_error(b, at, "%s has two sizes that are known only at run time", shape_text(b->arena, &x->node->shape));
+            build_error(b, at, "%s has two sizes that are known only at run time",
+                        shape_text(b->arena, &x->node->shape));
             return false;
         }
     return true;
 }
 
 /* Permutes before a product are left to its choice of order. */
-static Labelled without_permutes(const Labelled *x)
-{
+static Labelled without_permutes(const Labelled *x) {
     Labelled y = *x;
     while (y.node->op == OP_permute) {
         Labelled before = {.node = y.node->in[0]};
@@ -93,11 +88,12 @@ static Labelled without_permutes(const Labelled *x)
     return y;
 }
 
-/* x as [batch, first, second], each a product of labels. Says in *swapped whether the last two had better lie the other
- * way round, because that is how they are in memory. */
-static Node *as_matrix(Build *b, const Labelled *x, const Labels *parts[3], Span at, bool *swapped)
-{
-    *swapped = !is_in_order(x, parts[0], parts[1], parts[2]) && is_in_order(x, parts[0], parts[2], parts[1]);
+/* x as [batch, first, second], each a product of labels. Says in *swapped whether the last two had
+ * better lie the other way round, because that is how they are in memory. */
+static Node *as_matrix(Build *b, const Labelled *x, const Labels *parts[3], Span at,
+                       bool *swapped) {
+    *swapped = !is_in_order(x, parts[0], parts[1], parts[2]) &&
+               is_in_order(x, parts[0], parts[2], parts[1]);
     const Labels *p[3] = {parts[0], parts[*swapped ? 2 : 1], parts[*swapped ? 1 : 2]};
     Labels order = {0};
     Shape s = {.rank = 3};
@@ -115,8 +111,7 @@ typedef struct Pair {
     Labels batch, sum, left, right;
 } Pair;
 
-static Pair sort_labels(const Labelled *x, const Labelled *y, const Labels *keep)
-{
+static Pair sort_labels(const Labelled *x, const Labelled *y, const Labels *keep) {
     Pair p = {0};
     for (int i = 0; i < x->node->shape.rank; i++) {
         int l = x->label[i];
@@ -129,13 +124,13 @@ static Pair sort_labels(const Labelled *x, const Labelled *y, const Labels *keep
     return p;
 }
 
-static bool result_labels(Build *b, const Labelled *x, const Labelled *y, const Pair *p, Span at, Labelled *out, Shape *s)
-{
+static bool result_labels(Build *b, const Labelled *x, const Labelled *y, const Pair *p, Span at,
+                          Labelled *out, Shape *s) {
     const Labels *groups[] = {&p->batch, &p->left, &p->right};
     *s = (Shape){0};
     if (p->batch.n + p->left.n + p->right.n > MAX_RANK) {
-        build_error(b, at, "a tensor has at most %d dimensions, this product would have %d", MAX_RANK,
-                    p->batch.n + p->left.n + p->right.n);
+        build_error(b, at, "a tensor has at most %d dimensions, this product would have %d",
+                    MAX_RANK, p->batch.n + p->left.n + p->right.n);
         return false;
     }
     for (int g = 0; g < 3; g++)
@@ -148,8 +143,7 @@ static bool result_labels(Build *b, const Labelled *x, const Labelled *y, const 
 }
 
 /* Nothing is summed: an outer or element by element product. */
-static Node *spread(Build *b, const Labelled *x, const Labelled *result, const Shape *s)
-{
+static Node *spread(Build *b, const Labelled *x, const Labelled *result, const Shape *s) {
     Labels order = {0};
     Shape wide = *s;
     for (int i = 0; i < s->rank; i++) {
@@ -162,8 +156,8 @@ static Node *spread(Build *b, const Labelled *x, const Labelled *result, const S
 }
 
 /* The product of two, with the labels that are not in `keep` summed. */
-static bool join(Build *b, const Labelled *x, const Labelled *y, const Labels *keep, Span at, Labelled *out)
-{
+static bool join(Build *b, const Labelled *x, const Labelled *y, const Labels *keep, Span at,
+                 Labelled *out) {
     Pair p = sort_labels(x, y, keep);
     Shape s;
     if (!result_labels(b, x, y, &p, at, out, &s))
@@ -175,7 +169,8 @@ static bool join(Build *b, const Labelled *x, const Labelled *y, const Labels *k
     const Labels *left[] = {&p.batch, &p.left, &p.sum}, *right[] = {&p.batch, &p.sum, &p.right};
     bool ta, tb;
     Labelled lx = without_permutes(x), ly = without_permutes(y);
-    Node *nx = as_matrix(b, &lx, left, at, &ta), *ny = nx ? as_matrix(b, &ly, right, at, &tb) : NULL;
+    Node *nx = as_matrix(b, &lx, left, at, &ta),
+         *ny = nx ? as_matrix(b, &ly, right, at, &tb) : NULL;
     if (!ny)
         return false;
     out->node = graph_reshape(b->g, graph_dot(b->g, nx, ny, ta, tb), &s);
@@ -184,21 +179,21 @@ static bool join(Build *b, const Labelled *x, const Labelled *y, const Labels *k
 
 /* ---- x @ y ---- */
 
-static bool product_operands(Build *b, Value x, Value y, const char *what, Span at, Node **out)
-{
+static bool product_operands(Build *b, Value x, Value y, const char *what, Span at, Node **out) {
     const Value v[2] = {x, y};
-    if (x.kind == V_POISON || y.kind == V_POISON || !value_unify(b, v, 2, b->g->real, at, "multiply", out))
+    if (x.kind == V_POISON || y.kind == V_POISON ||
+        !value_unify(b, v, 2, b->g->real, at, "multiply", out))
         return false;
     if (dtype_is_real(out[0]->dtype))
         return true;
-    build_error(b, at, "%s multiplies real tensors, found %s and %s (cast(x, real) converts)", what, value_text(b, value_node(out[0])),
-                value_text(b, value_node(out[1])));
+    build_error(b, at, "%s multiplies real tensors, found %s and %s (cast(x, real) converts)", what,
+                value_text(b, value_node(out[0])), value_text(b, value_node(out[1])));
     return false;
 }
 
-/* The leading dimensions are broadcast, as labels from the last one backwards: 0, 1, …; then -1 (rows), -2 (inner), -3. */
-static bool label_matmul(Build *b, Node *n, bool left, const Shape *lead, Labelled *out)
-{
+/* The leading dimensions are broadcast, as labels from the last one backwards: 0, 1, …; then -1
+ * (rows), -2 (inner), -3. */
+static bool label_matmul(Build *b, Node *n, bool left, const Shape *lead, Labelled *out) {
     int rank = n->shape.rank, own = MAX(rank - 2, 0);
     Shape s = {0};
     out->node = n;
@@ -219,8 +214,7 @@ static bool label_matmul(Build *b, Node *n, bool left, const Shape *lead, Labell
     return true;
 }
 
-static bool leading(Build *b, const Node *x, const Node *y, Span at, Shape *lead)
-{
+static bool leading(Build *b, const Node *x, const Node *y, Span at, Shape *lead) {
     int nx = MAX(x->shape.rank - 2, 0), ny = MAX(y->shape.rank - 2, 0);
     lead->rank = MAX(nx, ny);
     for (int back = 1; back <= lead->rank; back++) {
@@ -228,8 +222,8 @@ static bool leading(Build *b, const Node *x, const Node *y, Span at, Shape *lead
         Dim dy = back <= ny ? y->shape.dim[ny - back] : (Dim){1, NULL};
         bool one_x = dx.n == 1 && !dx.count, one_y = dy.n == 1 && !dy.count;
         if (!dim_equal(dx, dy) && !one_x && !one_y) {
-            build_error(b, at, "cannot multiply %s @ %s: the leading dimensions differ", shape_text(b->arena, &x->shape),
-                        shape_text(b->arena, &y->shape));
+            build_error(b, at, "cannot multiply %s @ %s: the leading dimensions differ",
+                        shape_text(b->arena, &x->shape), shape_text(b->arena, &y->shape));
             return false;
         }
         lead->dim[lead->rank - back] = one_x ? dy : dx;
@@ -237,20 +231,24 @@ static bool leading(Build *b, const Node *x, const Node *y, Span at, Shape *lead
     return true;
 }
 
-/* Vectors as in NumPy (ruling D4): on the left a row, on the right a column, which the result does not have. */
-Value value_matmul(Build *b, Value x, Value y, Span at)
-{
+/* Vectors as in NumPy (ruling D4): on the left a row, on the right a column, which the result does
+ * not have. */
+Value value_matmul(Build *b, Value x, Value y, Span at) {
     Node *n[2];
     if (!product_operands(b, x, y, "'@'", at, n))
         return value_poison;
     const Shape *sx = &n[0]->shape, *sy = &n[1]->shape;
     if (!sx->rank || !sy->rank) {
-        build_error(b, at, "'@' needs vectors or matrices, found %s and %s (use '*' with scalars)", value_text(b, x), value_text(b, y));
+        build_error(b, at, "'@' needs vectors or matrices, found %s and %s (use '*' with scalars)",
+                    value_text(b, x), value_text(b, y));
         return value_poison;
     }
     if (!dim_equal(sx->dim[sx->rank - 1], sy->dim[MAX(sy->rank - 2, 0)])) {
-        build_error(b, at, "cannot multiply %s @ %s: the last dimension on the left must be the %s on the right",
-                    shape_text(b->arena, sx), shape_text(b->arena, sy), sy->rank == 1 ? "dimension" : "one before the last");
+        build_error(
+            b, at,
+            "cannot multiply %s @ %s: the last dimension on the left must be the %s on the right",
+            shape_text(b->arena, sx), shape_text(b->arena, sy),
+            sy->rank == 1 ? "dimension" : "one before the last");
         return value_poison;
     }
     Shape lead = {0};
@@ -276,15 +274,17 @@ Value value_matmul(Build *b, Value x, Value y, Span at)
     return value_node(graph_reshape(b->g, r, &s));
 }
 
-Value builtin_matmul(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_matmul(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     return value_matmul(b, a->at[0], a->at[1], a->span);
 }
 
 /* ---- einsum ---- */
 
-enum { MAX_OPERANDS = 8, ELLIPSIS_LABEL = 256 }; /* labels are characters; those of `…` count from its last dimension */
+enum {
+    MAX_OPERANDS = 8,
+    ELLIPSIS_LABEL = 256
+}; /* labels are characters; those of `…` count from its last dimension */
 
 typedef struct Einsum {
     int n;
@@ -294,9 +294,9 @@ typedef struct Einsum {
     Span at;
 } Einsum;
 
-/* One term of the text up to `end`: letters and at most one `...`; dots: how many dimensions that stands for. */
-static bool parse_term(Build *b, const char *p, const char *end, int dots, Span at, Labels *out)
-{
+/* One term of the text up to `end`: letters and at most one `...`; dots: how many dimensions that
+ * stands for. */
+static bool parse_term(Build *b, const char *p, const char *end, int dots, Span at, Labels *out) {
     bool seen = false;
     out->n = 0;
     for (; p < end; p++) {
@@ -324,8 +324,7 @@ static bool parse_term(Build *b, const char *p, const char *end, int dots, Span 
     return true;
 }
 
-static int count_letters(const char *p, const char *end)
-{
+static int count_letters(const char *p, const char *end) {
     int n = 0;
     for (; p < end; p++)
         n += *p != '.' && *p != ' ';
@@ -333,8 +332,7 @@ static int count_letters(const char *p, const char *end)
 }
 
 /* x[i, …, i, …] -> the diagonal, where two axes have one label */
-static Node *diagonal(Build *b, Node *x, int i, int j)
-{
+static Node *diagonal(Build *b, Node *x, int i, int j) {
     int perm[MAX_RANK], k = 0, rank = x->shape.rank;
     for (int a = 0; a < rank; a++)
         if (a != i && a != j)
@@ -356,8 +354,7 @@ static Node *diagonal(Build *b, Node *x, int i, int j)
 }
 
 /* Takes diagonals until every label stands once. */
-static bool label_operand(Build *b, Node *x, Labels l, Span at, Labelled *out)
-{
+static bool label_operand(Build *b, Node *x, Labels l, Span at, Labelled *out) {
     for (int i = 0; i < l.n; i++)
         for (int j = i + 1; j < l.n; j++) {
             if (l.at[i] != l.at[j])
@@ -365,7 +362,8 @@ static bool label_operand(Build *b, Node *x, Labels l, Span at, Labelled *out)
             int label = l.at[i];
             Dim d = x->shape.dim[i];
             if (d.count || !dim_equal(d, x->shape.dim[j])) {
-                build_error(b, at, "einsum: the dimensions of '%c' in %s must be equal and known", label, shape_text(b->arena, &x->shape));
+                build_error(b, at, "einsum: the dimensions of '%c' in %s must be equal and known",
+                            label, shape_text(b->arena, &x->shape));
                 return false;
             }
             x = diagonal(b, x, i, j);
@@ -381,14 +379,12 @@ static bool label_operand(Build *b, Node *x, Labels l, Span at, Labelled *out)
     return true;
 }
 
-static const char *label_text(Build *b, int label)
-{
+static const char *label_text(Build *b, int label) {
     return label >= ELLIPSIS_LABEL ? "..." : arena_printf(b->arena, "%c", label);
 }
 
 /* One label, one size. */
-static bool check_sizes(Build *b, const Einsum *e)
-{
+static bool check_sizes(Build *b, const Einsum *e) {
     for (int i = 0; i < e->n; i++)
         for (int k = 0; k < e->in[i].node->shape.rank; k++)
             for (int j = 0; j < i; j++) {
@@ -396,16 +392,17 @@ static bool check_sizes(Build *b, const Einsum *e)
                 const Shape *s = &e->in[i].node->shape, *t = &e->in[j].node->shape;
                 if (axis < 0 || dim_equal(s->dim[k], t->dim[axis]))
                     continue;
-                build_error(b, e->at, "einsum: '%s' is %lld in %s and %lld in %s", label_text(b, e->in[i].label[k]),
-                            (long long)t->dim[axis].n, shape_text(b->arena, t), (long long)s->dim[k].n, shape_text(b->arena, s));
+                build_error(b, e->at, "einsum: '%s' is %lld in %s and %lld in %s",
+                            label_text(b, e->in[i].label[k]), (long long)t->dim[axis].n,
+                            shape_text(b->arena, t), (long long)s->dim[k].n,
+                            shape_text(b->arena, s));
                 return false;
             }
     return true;
 }
 
 /* Without "->": the labels that stand once, in alphabetical order, after those of `…`. */
-static void implied_output(Einsum *e, const Labels *all)
-{
+static void implied_output(Einsum *e, const Labels *all) {
     e->out.n = 0;
     for (int k = e->ellipsis - 1; k >= 0; k--)
         add_label(&e->out, ELLIPSIS_LABEL + k);
@@ -419,8 +416,7 @@ static void implied_output(Einsum *e, const Labels *all)
     }
 }
 
-static bool check_output(Build *b, const Einsum *e)
-{
+static bool check_output(Build *b, const Einsum *e) {
     for (int i = 0; i < e->out.n; i++) {
         bool known = false, twice = false;
         for (int k = 0; k < e->n; k++)
@@ -428,37 +424,40 @@ static bool check_output(Build *b, const Einsum *e)
         for (int k = 0; k < i; k++)
             twice = twice || e->out.at[k] == e->out.at[i];
         if (!known || twice) {
-            build_error(b, e->at, "einsum: '%s' stands %s", label_text(b, e->out.at[i]), known ? "twice after '->'" : "only after '->'");
+            build_error(b, e->at, "einsum: '%s' stands %s", label_text(b, e->out.at[i]),
+                        known ? "twice after '->'" : "only after '->'");
             return false;
         }
     }
     if (e->out.n <= MAX_RANK)
         return true;
-    build_error(b, e->at, "a tensor has at most %d dimensions, this one would have %d", MAX_RANK, e->out.n);
+    build_error(b, e->at, "a tensor has at most %d dimensions, this one would have %d", MAX_RANK,
+                e->out.n);
     return false;
 }
 
-static bool parse_operand(Build *b, Einsum *e, Node *x, const char *p, const char *end, Labels *labels)
-{
+static bool parse_operand(Build *b, Einsum *e, Node *x, const char *p, const char *end,
+                          Labels *labels) {
     int dots = x->shape.rank - count_letters(p, end);
     bool has_dots = memchr(p, '.', (size_t)(end - p)) != NULL;
     if (dots < 0 || (dots > 0 && !has_dots)) {
-        build_error(b, e->at, "einsum: '%.*s' has %d labels, the tensor is %s", (int)(end - p), p, count_letters(p, end),
-                    shape_text(b->arena, &x->shape));
+        build_error(b, e->at, "einsum: '%.*s' has %d labels, the tensor is %s", (int)(end - p), p,
+                    count_letters(p, end), shape_text(b->arena, &x->shape));
         return false;
     }
     e->ellipsis = MAX(e->ellipsis, has_dots ? dots : 0);
-    return parse_term(b, p, end, dots, e->at, labels) && label_operand(b, x, *labels, e->at, &e->in[e->n++]);
+    return parse_term(b, p, end, dots, e->at, labels) &&
+           label_operand(b, x, *labels, e->at, &e->in[e->n++]);
 }
 
-static bool parse_einsum(Build *b, Einsum *e, const char *text, Node *const *x, int n)
-{
+static bool parse_einsum(Build *b, Einsum *e, const char *text, Node *const *x, int n) {
     Labels all[MAX_OPERANDS];
     const char *arrow = strstr(text, "->"), *end = arrow ? arrow : text + strlen(text), *p = text;
     for (int i = 0; i < n; i++) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
         if (!comma != (i == n - 1)) {
-            build_error(b, e->at, "einsum: \"%s\" does not describe %d tensor%s", text, n, n == 1 ? "" : "s");
+            build_error(b, e->at, "einsum: \"%s\" does not describe %d tensor%s", text, n,
+                        n == 1 ? "" : "s");
             return false;
         }
         if (!parse_operand(b, e, x[i], p, comma ? comma : end, &all[i]))
@@ -473,8 +472,7 @@ static bool parse_einsum(Build *b, Einsum *e, const char *text, Node *const *x, 
 }
 
 /* Sums the labels of x that neither the output nor another operand has. */
-static void sum_alone(Build *b, Labelled *x, const Labels *keep)
-{
+static void sum_alone(Build *b, Labelled *x, const Labels *keep) {
     Labelled out = {0};
     unsigned axes = 0;
     int k = 0;
@@ -489,8 +487,7 @@ static void sum_alone(Build *b, Labelled *x, const Labels *keep)
 }
 
 /* What is needed beside operand `self` and those before `from`. */
-static Labels needed(const Einsum *e, int from, int self)
-{
+static Labels needed(const Einsum *e, int from, int self) {
     Labels keep = {0};
     for (int i = 0; i < e->out.n; i++)
         add_label(&keep, e->out.at[i]);
@@ -501,8 +498,7 @@ static Labels needed(const Einsum *e, int from, int self)
     return keep;
 }
 
-static Value run_einsum(Build *b, Einsum *e)
-{
+static Value run_einsum(Build *b, Einsum *e) {
     Labels keep;
     for (int i = 0; i < e->n; i++) {
         keep = needed(e, 0, i);
@@ -520,12 +516,12 @@ static Value run_einsum(Build *b, Einsum *e)
 }
 
 /* einsum("bthd,bshd->bhts", q, k) */
-Value builtin_einsum(Build *b, const Builtin *self, const Actual *a)
-{
+Value builtin_einsum(Build *b, const Builtin *self, const Actual *a) {
     (void)self;
     int n = a->nrest - 1;
     if (a->rest[0].kind != V_STRING || n < 1 || n > MAX_OPERANDS) {
-        build_error(b, a->span, "einsum takes a text such as \"ij,jk->ik\" and 1 to %d tensors", MAX_OPERANDS);
+        build_error(b, a->span, "einsum takes a text such as \"ij,jk->ik\" and 1 to %d tensors",
+                    MAX_OPERANDS);
         return value_poison;
     }
     Node *x[MAX_OPERANDS];
@@ -533,7 +529,9 @@ Value builtin_einsum(Build *b, const Builtin *self, const Actual *a)
         return value_poison;
     for (int i = 0; i < n; i++)
         if (!dtype_is_real(x[i]->dtype)) {
-            build_error(b, a->span, "einsum multiplies real tensors, found %s (cast(x, real) converts)", value_text(b, a->rest[i + 1]));
+            build_error(b, a->span,
+                        "einsum multiplies real tensors, found %s (cast(x, real) converts)",
+                        value_text(b, a->rest[i + 1]));
             return value_poison;
         }
     Einsum e = {.at = a->span};

@@ -1,8 +1,8 @@
 /* build_index.c: x[…] as in Python, and x[…] = v.
  *
- * A position says what happens to one axis. Reading: one slice for all constant positions, then the run-time ones, then
- * the gather, then a reshape that drops and adds axes. Writing: a piece is taken, changed by the positions that follow,
- * and put back.
+ * A position says what happens to one axis. Reading: one slice for all constant positions, then the
+ * run-time ones, then the gather, then a reshape that drops and adds axes. Writing: a piece is
+ * taken, changed by the positions that follow, and put back.
  */
 #include "build.h"
 
@@ -41,16 +41,14 @@ typedef struct Linear {
     bool too_many;
 } Linear;
 
-static bool known_int(Build *b, Env *env, Ast *e, int64_t *out)
-{
+static bool known_int(Build *b, Env *env, Ast *e, int64_t *out) {
     Value v = build_expr(b, env, e);
     bool known = v.kind == V_NUMBER && v.num.is_int && !v.num.count;
     *out = known ? v.num.i : 0;
     return known;
 }
 
-static void add_term(Linear *l, Ast *e, int64_t factor)
-{
+static void add_term(Linear *l, Ast *e, int64_t factor) {
     for (int i = 0; i < l->n; i++)
         if (ast_equal(l->at[i].term, e)) {
             l->at[i].factor += factor;
@@ -63,27 +61,28 @@ static void add_term(Linear *l, Ast *e, int64_t factor)
     l->at[l->n++].factor = factor;
 }
 
-static void add_linear(Build *b, Env *env, Linear *l, Ast *e, int64_t factor)
-{
+static void add_linear(Build *b, Env *env, Linear *l, Ast *e, int64_t factor) {
     int64_t k;
     if (known_int(b, env, e, &k)) {
         l->constant += factor * k;
     } else if (e->kind == AST_UNARY && e->unary.op == UNARY_NEG) {
         add_linear(b, env, l, e->unary.x, -factor);
-    } else if (e->kind == AST_BINARY && (e->binary.op == BINARY_ADD || e->binary.op == BINARY_SUB)) {
+    } else if (e->kind == AST_BINARY &&
+               (e->binary.op == BINARY_ADD || e->binary.op == BINARY_SUB)) {
         add_linear(b, env, l, e->binary.left, factor);
         add_linear(b, env, l, e->binary.right, e->binary.op == BINARY_ADD ? factor : -factor);
-    } else if (e->kind == AST_BINARY && e->binary.op == BINARY_MUL && known_int(b, env, e->binary.right, &k)) {
+    } else if (e->kind == AST_BINARY && e->binary.op == BINARY_MUL &&
+               known_int(b, env, e->binary.right, &k)) {
         add_linear(b, env, l, e->binary.left, factor * k);
-    } else if (e->kind == AST_BINARY && e->binary.op == BINARY_MUL && known_int(b, env, e->binary.left, &k)) {
+    } else if (e->kind == AST_BINARY && e->binary.op == BINARY_MUL &&
+               known_int(b, env, e->binary.left, &k)) {
         add_linear(b, env, l, e->binary.right, factor * k);
     } else {
         add_term(l, e, factor);
     }
 }
 
-static bool constant_length(Build *b, Env *env, const Ast *slice, int64_t *n)
-{
+static bool constant_length(Build *b, Env *env, const Ast *slice, int64_t *n) {
     if (!slice->slice.lo || !slice->slice.hi)
         return false;
     Linear l = {0};
@@ -103,13 +102,11 @@ typedef struct Bounds {
     int64_t step;
 } Bounds;
 
-static bool is_constant(Value v)
-{
+static bool is_constant(Value v) {
     return v.kind == V_NONE || (v.kind == V_NUMBER && !v.num.count);
 }
 
-static bool read_bounds(Build *b, Env *env, const Ast *e, Bounds *out)
-{
+static bool read_bounds(Build *b, Env *env, const Ast *e, Bounds *out) {
     *out = (Bounds){value_none, value_none, 1};
     if (e->slice.lo)
         out->lo = build_expr(b, env, e->slice.lo);
@@ -119,15 +116,16 @@ static bool read_bounds(Build *b, Env *env, const Ast *e, Bounds *out)
         return false;
     if (!e->slice.step)
         return true;
-    if (!value_to_int(b, build_expr(b, env, e->slice.step), "the step of a slice", e->slice.step->span, &out->step))
+    if (!value_to_int(b, build_expr(b, env, e->slice.step), "the step of a slice",
+                      e->slice.step->span, &out->step))
         return false;
     if (out->step == 0)
         build_error(b, e->slice.step->span, "the step of a slice cannot be 0");
     return out->step != 0;
 }
 
-static bool bound_at(Build *b, Value v, int64_t n, int64_t none, int64_t lo, int64_t hi, Span at, int64_t *out)
-{
+static bool bound_at(Build *b, Value v, int64_t n, int64_t none, int64_t lo, int64_t hi, Span at,
+                     int64_t *out) {
     *out = none;
     if (v.kind == V_NONE)
         return true;
@@ -140,8 +138,8 @@ static bool bound_at(Build *b, Value v, int64_t n, int64_t none, int64_t lo, int
 }
 
 /* Python's rule: bounds beyond the ends are moved to them; *length may be 0. */
-static bool python_slice(Build *b, const Bounds *s, int64_t n, Span at, int64_t *start, int64_t *length)
-{
+static bool python_slice(Build *b, const Bounds *s, int64_t n, Span at, int64_t *start,
+                         int64_t *length) {
     bool up = s->step > 0;
     int64_t lo = up ? 0 : -1, hi = up ? n : n - 1, end;
     if (!bound_at(b, s->lo, n, up ? 0 : n - 1, lo, hi, at, start) ||
@@ -153,18 +151,21 @@ static bool python_slice(Build *b, const Bounds *s, int64_t n, Span at, int64_t 
 }
 
 /* Constant bounds on an axis whose extent is known at run time only. */
-static bool slice_of_count(Build *b, const Bounds *s, Dim d, Position *p)
-{
+static bool slice_of_count(Build *b, const Bounds *s, Dim d, Position *p) {
     bool from_start = s->lo.kind == V_NONE || (s->lo.num.is_int && s->lo.num.i == 0);
-    bool to_end = s->hi.kind == V_NONE || (s->hi.kind == V_NUMBER && s->hi.num.count == d.count && s->hi.num.i == d.n);
+    bool to_end = s->hi.kind == V_NONE ||
+                  (s->hi.kind == V_NUMBER && s->hi.num.count == d.count && s->hi.num.i == d.n);
     p->whole = from_start && to_end && s->step == 1;
     if (p->whole)
         return true;
-    bool inside = s->step == 1 && s->hi.kind == V_NUMBER && !s->hi.num.count && s->hi.num.is_int && s->hi.num.i <= d.n;
+    bool inside = s->step == 1 && s->hi.kind == V_NUMBER && !s->hi.num.count && s->hi.num.is_int &&
+                  s->hi.num.i <= d.n;
     p->start = from_start ? 0 : s->lo.num.is_int ? s->lo.num.i : -1;
     p->n = inside ? s->hi.num.i - p->start : 0;
     if (p->start < 0 || p->n < 1) {
-        build_error(b, p->span, "this slice needs the size of a dimension that is known only at run time (at most %lld)",
+        build_error(b, p->span,
+                    "this slice needs the size of a dimension that is known only at run time (at "
+                    "most %lld)",
                     (long long)d.n);
         return false;
     }
@@ -175,14 +176,15 @@ static bool slice_of_count(Build *b, const Bounds *s, Dim d, Position *p)
     return true;
 }
 
-static bool run_time_slice(Build *b, Env *env, const Ast *e, const Bounds *s, Dim d, Position *p)
-{
+static bool run_time_slice(Build *b, Env *env, const Ast *e, const Bounds *s, Dim d, Position *p) {
     if (s->step != 1 || !constant_length(b, env, e, &p->n)) {
-        build_error(b, e->span, "a slice with a run-time bound needs a constant length, as in x[i:i+8]");
+        build_error(b, e->span,
+                    "a slice with a run-time bound needs a constant length, as in x[i:i+8]");
         return false;
     }
     if (p->n < 1 || p->n > d.n) {
-        build_error(b, e->span, "this slice has the length %lld, the dimension %lld", (long long)p->n, (long long)d.n);
+        build_error(b, e->span, "this slice has the length %lld, the dimension %lld",
+                    (long long)p->n, (long long)d.n);
         return false;
     }
     p->kind = POS_RUN;
@@ -190,8 +192,7 @@ static bool run_time_slice(Build *b, Env *env, const Ast *e, const Bounds *s, Di
     return p->node != NULL;
 }
 
-static bool read_slice(Build *b, Env *env, const Ast *e, Dim d, Position *p)
-{
+static bool read_slice(Build *b, Env *env, const Ast *e, Dim d, Position *p) {
     Bounds s;
     if (!read_bounds(b, env, e, &s))
         return false;
@@ -211,17 +212,17 @@ static bool read_slice(Build *b, Env *env, const Ast *e, Dim d, Position *p)
 
 /* ---- integers and tensors ---- */
 
-static bool known_index(Build *b, Value v, Dim d, Position *p)
-{
+static bool known_index(Build *b, Value v, Dim d, Position *p) {
     int64_t i;
     if (!value_to_int(b, v, "an index", p->span, &i))
         return false;
-    int64_t sure = d.count ? d.n / d.count->bound : d.n; /* elements that are there for every count */
+    int64_t sure =
+        d.count ? d.n / d.count->bound : d.n; /* elements that are there for every count */
     p->drop = true;
     p->n = 1;
     if (i < -d.n || i >= d.n) {
-        build_error(b, p->span, "index %lld is out of range: the dimension has %s%lld", (long long)i, d.count ? "at most " : "",
-                    (long long)d.n);
+        build_error(b, p->span, "index %lld is out of range: the dimension has %s%lld",
+                    (long long)i, d.count ? "at most " : "", (long long)d.n);
         return false;
     }
     p->start = i < 0 ? i + d.n : i;
@@ -233,8 +234,7 @@ static bool known_index(Build *b, Value v, Dim d, Position *p)
     return p->node != NULL;
 }
 
-static bool read_value(Build *b, Value v, Dim d, Position *p)
-{
+static bool read_value(Build *b, Value v, Dim d, Position *p) {
     if (v.kind == V_POISON)
         return false;
     if (v.kind == V_NUMBER && !v.num.count)
@@ -248,21 +248,18 @@ static bool read_value(Build *b, Value v, Dim d, Position *p)
     return true;
 }
 
-static Position whole_axis(Dim d, Span at)
-{
+static Position whole_axis(Dim d, Span at) {
     return (Position){.kind = POS_PART, .whole = true, .step = 1, .n = d.n, .span = at};
 }
 
-static int count_axes(const AstList *items)
-{
+static int count_axes(const AstList *items) {
     int n = 0;
     for (int i = 0; i < items->n; i++)
         n += items->at[i]->kind != AST_NONE && items->at[i]->kind != AST_ELLIPSIS;
     return n;
 }
 
-static bool check_items(Build *b, const Ast *e, const Node *x)
-{
+static bool check_items(Build *b, const Ast *e, const Node *x) {
     const AstList *items = &e->index.items;
     int dots = 0, axes = count_axes(items);
     for (int i = 0; i < items->n; i++)
@@ -278,16 +275,14 @@ static bool check_items(Build *b, const Ast *e, const Node *x)
     return false;
 }
 
-static bool read_item(Build *b, Env *env, Ast *item, Dim d, Position *p)
-{
+static bool read_item(Build *b, Env *env, Ast *item, Dim d, Position *p) {
     *p = (Position){.kind = POS_PART, .step = 1, .span = item->span};
     if (item->kind == AST_SLICE)
         return read_slice(b, env, item, d, p);
     return read_value(b, build_expr(b, env, item), d, p);
 }
 
-static bool read_positions(Build *b, Env *env, const Ast *e, const Node *x, Positions *out)
-{
+static bool read_positions(Build *b, Env *env, const Ast *e, const Node *x, Positions *out) {
     const AstList *items = &e->index.items;
     int axis = 0, rest = x->shape.rank - count_axes(items);
     if (!check_items(b, e, x))
@@ -311,8 +306,7 @@ static bool read_positions(Build *b, Env *env, const Ast *e, const Node *x, Posi
 
 /* ---- reading ---- */
 
-static Node *slice_parts(Build *b, Node *x, const Positions *p)
-{
+static Node *slice_parts(Build *b, Node *x, const Positions *p) {
     int64_t start[MAX_RANK] = {0}, step[MAX_RANK];
     Shape s = x->shape;
     bool any = false;
@@ -331,18 +325,17 @@ static Node *slice_parts(Build *b, Node *x, const Positions *p)
     return any ? graph_slice(b->g, x, start, step, &s) : x;
 }
 
-static Node *run_part(Build *b, Node *x, const Position *p, int axis)
-{
+static Node *run_part(Build *b, Node *x, const Position *p, int axis) {
     if (!x->shape.dim[axis].count)
         return graph_slice_at(b->g, x, p->node, axis, p->n);
     Shape s = shape_of(1, &p->n);
-    Node *index = graph_binary(b->g, OP_add, graph_broadcast_to(b->g, p->node, &s), graph_iota(b->g, &s, 0));
+    Node *index =
+        graph_binary(b->g, OP_add, graph_broadcast_to(b->g, p->node, &s), graph_iota(b->g, &s, 0));
     return node_take(b, x, index, axis, p->span);
 }
 
 /* The run-time positions; the axes keep their numbers up to the one that is gathered. */
-static Node *take_parts(Build *b, Node *x, const Positions *p, int *rows)
-{
+static Node *take_parts(Build *b, Node *x, const Positions *p, int *rows) {
     int axis = 0, rows_axis = -1;
     const Position *gather = NULL;
     for (int i = 0; i < p->n && x; i++) {
@@ -350,7 +343,9 @@ static Node *take_parts(Build *b, Node *x, const Positions *p, int *rows)
         if (q->kind == POS_RUN)
             x = run_part(b, x, q, axis);
         if (q->kind == POS_ROWS && gather) {
-            build_error(b, q->span, "an index takes one tensor at most (pick(x, i) takes one element of each row)");
+            build_error(
+                b, q->span,
+                "an index takes one tensor at most (pick(x, i) takes one element of each row)");
             return NULL;
         }
         if (q->kind == POS_ROWS) {
@@ -363,11 +358,11 @@ static Node *take_parts(Build *b, Node *x, const Positions *p, int *rows)
     return gather && x ? node_take(b, x, gather->node, rows_axis, gather->span) : x;
 }
 
-static Value read_tensor(Build *b, Env *env, Ast *e, Node *x)
-{
+static Value read_tensor(Build *b, Env *env, Ast *e, Node *x) {
     Positions p;
     int rows;
-    if (!x || !read_positions(b, env, e, x, &p) || !(x = take_parts(b, slice_parts(b, x, &p), &p, &rows)))
+    if (!x || !read_positions(b, env, e, x, &p) ||
+        !(x = take_parts(b, slice_parts(b, x, &p), &p, &rows)))
         return value_poison;
     Shape s = {0};
     for (int i = 0, axis = 0; i < p.n; i++) {
@@ -393,8 +388,7 @@ typedef struct Pick { /* elements of a list or string */
 } Pick;
 
 /* 1: picked, 0: an error was given, -1: the index is not known now */
-static int pick_known(Build *b, Env *env, Ast *item, int64_t n, Pick *out)
-{
+static int pick_known(Build *b, Env *env, Ast *item, int64_t n, Pick *out) {
     if (item->kind == AST_SLICE) {
         Bounds s;
         if (!read_bounds(b, env, item, &s))
@@ -416,15 +410,15 @@ static int pick_known(Build *b, Env *env, Ast *item, int64_t n, Pick *out)
     if (!value_to_int(b, v, "an index", item->span, &i))
         return 0;
     if (i < -n || i >= n) {
-        build_error(b, item->span, "index %lld is out of range: there are %lld", (long long)i, (long long)n);
+        build_error(b, item->span, "index %lld is out of range: there are %lld", (long long)i,
+                    (long long)n);
         return 0;
     }
     *out = (Pick){true, i < 0 ? i + n : i, 1, 1};
     return 1;
 }
 
-static bool holds_tensors(Value v)
-{
+static bool holds_tensors(Value v) {
     for (int i = 0; i < v.list->n; i++) {
         ValueKind k = v.list->at[i].kind;
         if (k != V_LIST && k != V_TENSOR && k != V_NUMBER && k != V_BOOL && k != V_HOST)
@@ -433,8 +427,7 @@ static bool holds_tensors(Value v)
     return true;
 }
 
-static Value index_list(Build *b, Env *env, Ast *e, Value base)
-{
+static Value index_list(Build *b, Env *env, Ast *e, Value base) {
     const AstList *items = &e->index.items;
     Pick p;
     int found = items->n == 1 ? pick_known(b, env, items->at[0], base.list->n, &p) : -1;
@@ -454,8 +447,7 @@ static Value index_list(Build *b, Env *env, Ast *e, Value base)
     return value_list(b, at, (int)p.n, base.list->tuple);
 }
 
-static Value index_string(Build *b, Env *env, Ast *e, const char *s)
-{
+static Value index_string(Build *b, Env *env, Ast *e, const char *s) {
     const AstList *items = &e->index.items;
     Pick p;
     int found = items->n == 1 ? pick_known(b, env, items->at[0], (int64_t)strlen(s), &p) : -1;
@@ -469,8 +461,7 @@ static Value index_string(Build *b, Env *env, Ast *e, const char *s)
     return value_string(t.n ? t.at : "");
 }
 
-Value build_index(Build *b, Env *env, Ast *e)
-{
+Value build_index(Build *b, Env *env, Ast *e) {
     Value base = build_expr(b, env, e->index.base);
     switch (base.kind) {
     case V_POISON:
@@ -490,8 +481,7 @@ Value build_index(Build *b, Env *env, Ast *e)
 /* ---- writing ---- */
 
 /* Shape of what the positions select, with or without the axes of integers. */
-static Shape selected(const Shape *x, const Positions *p, bool dropped)
-{
+static Shape selected(const Shape *x, const Positions *p, bool dropped) {
     Shape s = {0};
     for (int i = 0; i < p->n; i++)
         if (!dropped || !p->at[i].drop)
@@ -499,15 +489,16 @@ static Shape selected(const Shape *x, const Positions *p, bool dropped)
     return s;
 }
 
-static bool writable(Build *b, const Node *x, const Positions *p)
-{
+static bool writable(Build *b, const Node *x, const Positions *p) {
     for (int i = 0; i < p->n; i++) {
         const Position *q = &p->at[i];
-        const char *why = q->kind == POS_ROWS  ? "by an index tensor (scatter_add(base, index, update) adds to rows)"
+        const char *why = q->kind == POS_ROWS
+                              ? "by an index tensor (scatter_add(base, index, update) adds to rows)"
                           : q->kind == POS_NEW ? "with a new axis"
                           : q->step != 1       ? "with a step"
-                          : x->shape.dim[i].count && !q->whole ? "to a part of a dimension known only at run time"
-                                                               : NULL;
+                          : x->shape.dim[i].count && !q->whole
+                              ? "to a part of a dimension known only at run time"
+                              : NULL;
         if (why) {
             build_error(b, q->span, "assigning %s is not possible", why);
             return false;
@@ -517,8 +508,7 @@ static bool writable(Build *b, const Node *x, const Positions *p)
 }
 
 /* v as the piece that is selected, of base's type */
-static Node *piece_node(Build *b, const Node *base, const Positions *p, Value v, Span at)
-{
+static Node *piece_node(Build *b, const Node *base, const Positions *p, Value v, Span at) {
     Node *n = value_to_node(b, v, base->dtype, at);
     if (!n)
         return NULL;
@@ -531,16 +521,15 @@ static Node *piece_node(Build *b, const Node *base, const Positions *p, Value v,
         fits = dim_equal(d, want.dim[want.rank - n->shape.rank + i]) || (d.n == 1 && !d.count);
     }
     if (!fits) {
-        build_error(b, at, "the elements are %s%s, the value is %s", dtype_name(base->dtype), shape_text(b->arena, &want),
-                    value_text(b, value_node(n)));
+        build_error(b, at, "the elements are %s%s, the value is %s", dtype_name(base->dtype),
+                    shape_text(b->arena, &want), value_text(b, value_node(n)));
         return NULL;
     }
     Shape full = selected(&base->shape, p, false);
     return graph_reshape(b->g, graph_broadcast_to(b->g, n, &want), &full);
 }
 
-static Node *put(Build *b, Node *base, const Positions *p, int axis, Node *v)
-{
+static Node *put(Build *b, Node *base, const Positions *p, int axis, Node *v) {
     while (axis < p->n && p->at[axis].whole)
         axis++;
     if (axis == p->n)
@@ -548,17 +537,18 @@ static Node *put(Build *b, Node *base, const Positions *p, int axis, Node *v)
     const Position *q = &p->at[axis];
     bool run = q->kind == POS_RUN;
     Node *start = run ? q->node : value_to_node(b, value_int(q->start), DT_I32, q->span);
-    Node *piece = run ? graph_slice_at(b->g, base, start, axis, q->n) : node_part(b, base, axis, q->start, q->n);
+    Node *piece = run ? graph_slice_at(b->g, base, start, axis, q->n)
+                      : node_part(b, base, axis, q->start, q->n);
     return graph_put_at(b->g, base, put(b, piece, p, axis + 1, v), start, axis);
 }
 
-static Value assign_list(Build *b, Env *env, Ast *index, Value base, Value v)
-{
+static Value assign_list(Build *b, Env *env, Ast *index, Value base, Value v) {
     const AstList *items = &index->index.items;
     Pick p = {0};
     int found = items->n == 1 ? pick_known(b, env, items->at[0], base.list->n, &p) : -1;
     if (found < 0 || (found > 0 && !p.one))
-        build_error(b, index->span, "an element of a list is assigned by one index that is known when nnc runs");
+        build_error(b, index->span,
+                    "an element of a list is assigned by one index that is known when nnc runs");
     if (found <= 0 || !p.one)
         return value_poison;
     Value copy = value_list(b, base.list->at, base.list->n, base.list->tuple);
@@ -566,14 +556,14 @@ static Value assign_list(Build *b, Env *env, Ast *index, Value base, Value v)
     return copy;
 }
 
-Value value_index_assign(Build *b, Env *env, Ast *index, Value base, Value v)
-{
+Value value_index_assign(Build *b, Env *env, Ast *index, Value base, Value v) {
     if (base.kind == V_POISON || v.kind == V_POISON)
         return value_poison;
     if (base.kind == V_LIST)
         return assign_list(b, env, index, base, v);
     if (base.kind != V_TENSOR) {
-        build_error(b, index->span, "%s has no elements that could be assigned to", value_text(b, base));
+        build_error(b, index->span, "%s has no elements that could be assigned to",
+                    value_text(b, base));
         return value_poison;
     }
     Node *x = value_to_node(b, base, DT_N, index->span);

@@ -1,4 +1,5 @@
-/* build_value.c: making values, saying what they are, and turning them into nodes, host scalars, sizes and axes. */
+/* build_value.c: making values, saying what they are, and turning them into nodes, host scalars,
+ * sizes and axes. */
 #include "build.h"
 #include <math.h>
 
@@ -7,8 +8,7 @@ const Value value_none = {.kind = V_NONE};
 
 /* ---- making ---- */
 
-Value value_int(int64_t i)
-{
+Value value_int(int64_t i) {
     Value v = {.kind = V_NUMBER};
     v.num.f = (double)i;
     v.num.i = i;
@@ -16,42 +16,35 @@ Value value_int(int64_t i)
     return v;
 }
 
-Value value_real(double f)
-{
+Value value_real(double f) {
     Value v = {.kind = V_NUMBER};
     v.num.f = f;
     return v;
 }
 
-Value value_dim(Dim d)
-{
+Value value_dim(Dim d) {
     Value v = value_int(d.n);
     v.num.count = d.count;
     return v;
 }
 
-Value value_bool(bool x)
-{
+Value value_bool(bool x) {
     return (Value){.kind = V_BOOL, .boolean = x};
 }
 
-Value value_string(const char *s)
-{
+Value value_string(const char *s) {
     return (Value){.kind = V_STRING, .string = s};
 }
 
-Value value_node(Node *n)
-{
+Value value_node(Node *n) {
     return n ? (Value){.kind = V_TENSOR, .node = n} : value_poison;
 }
 
-Value value_host(HExpr *h)
-{
+Value value_host(HExpr *h) {
     return h ? (Value){.kind = V_HOST, .host = h} : value_poison;
 }
 
-Value value_list(Build *b, const Value *at, int n, bool tuple)
-{
+Value value_list(Build *b, const Value *at, int n, bool tuple) {
     ValueList *list = NEW(b->arena, ValueList);
     list->n = n;
     list->tuple = tuple;
@@ -61,15 +54,13 @@ Value value_list(Build *b, const Value *at, int n, bool tuple)
     return (Value){.kind = V_LIST, .list = list};
 }
 
-Value value_of_kind(ValueKind kind)
-{
+Value value_of_kind(ValueKind kind) {
     return (Value){.kind = kind};
 }
 
 /* ---- saying ---- */
 
-static const char *number_text(Build *b, Value v)
-{
+static const char *number_text(Build *b, Value v) {
     if (v.num.count)
         return arena_printf(b->arena, "a size of up to %lld", (long long)v.num.i);
     if (v.num.is_int)
@@ -78,8 +69,7 @@ static const char *number_text(Build *b, Value v)
     return strpbrk(s, ".einf") ? s : arena_printf(b->arena, "%s.0", s);
 }
 
-static const char *list_text(Build *b, const ValueList *list)
-{
+static const char *list_text(Build *b, const ValueList *list) {
     Text t = {.arena = b->arena};
     text_add(&t, list->tuple ? "(" : "[");
     for (int i = 0; i < list->n; i++)
@@ -88,12 +78,16 @@ static const char *list_text(Build *b, const ValueList *list)
     return t.at;
 }
 
-static const char *fn_text(Build *b, const FnValue *f)
-{
+static const char *fn_text(Build *b, const FnValue *f) {
     if (f->builtin)
         return arena_printf(b->arena, "the function '%s'", f->builtin->name);
-    static const struct { AstKind kind; const char *word; } words[] = {
-        {AST_LAYER, "layer"}, {AST_OPTIMIZER, "optimizer"}, {AST_SCHEDULE, "schedule"},
+    static const struct {
+        AstKind kind;
+        const char *word;
+    } words[] = {
+        {AST_LAYER, "layer"},
+        {AST_OPTIMIZER, "optimizer"},
+        {AST_SCHEDULE, "schedule"},
     };
     const char *word = "function";
     for (int i = 0; i < COUNT_OF(words); i++)
@@ -102,15 +96,17 @@ static const char *fn_text(Build *b, const FnValue *f)
     return arena_printf(b->arena, "the %s '%s'", word, f->decl->name);
 }
 
-const char *value_text(Build *b, Value v)
-{
+const char *value_text(Build *b, Value v) {
     static const char *const host[] = {
-        [HT_INT] = "a run-time int", [HT_REAL] = "a run-time real",
-        [HT_BOOL] = "a run-time bool", [HT_STRING] = "a run-time string",
+        [HT_INT] = "a run-time int",
+        [HT_REAL] = "a run-time real",
+        [HT_BOOL] = "a run-time bool",
+        [HT_STRING] = "a run-time string",
     };
     static const char *const other[] = {
-        [V_POISON] = "a faulty value", [V_NONE] = "none", [V_SET] = "a set of gradients",
-        [V_DATA] = "a data set", [V_SPLIT] = "a part of a data set", [V_BATCHES] = "batches",
+        [V_POISON] = "a faulty value",      [V_NONE] = "none",
+        [V_SET] = "a set of gradients",     [V_DATA] = "a data set",
+        [V_SPLIT] = "a part of a data set", [V_BATCHES] = "batches",
     };
     switch (v.kind) {
     case V_NUMBER:
@@ -124,7 +120,8 @@ const char *value_text(Build *b, Value v)
     case V_TENSOR:
         if (!v.node->shape.rank)
             return arena_printf(b->arena, "a scalar of type %s", dtype_name(v.node->dtype));
-        return arena_printf(b->arena, "%s%s", dtype_name(v.node->dtype), shape_text(b->arena, &v.node->shape));
+        return arena_printf(b->arena, "%s%s", dtype_name(v.node->dtype),
+                            shape_text(b->arena, &v.node->shape));
     case V_HOST:
         return host[v.host->type];
     case V_FN:
@@ -138,25 +135,23 @@ const char *value_text(Build *b, Value v)
     }
 }
 
-bool value_is_scalar(Value v)
-{
+bool value_is_scalar(Value v) {
     return v.kind == V_NUMBER || v.kind == V_BOOL || v.kind == V_HOST ||
            (v.kind == V_TENSOR && v.node->shape.rank == 0);
 }
 
-bool value_is_known(Value v)
-{
+bool value_is_known(Value v) {
     if (v.kind == V_LIST) {
         for (int i = 0; i < v.list->n; i++)
             if (!value_is_known(v.list->at[i]))
                 return false;
         return true;
     }
-    return (v.kind == V_NUMBER && !v.num.count) || v.kind == V_BOOL || v.kind == V_STRING || v.kind == V_NONE;
+    return (v.kind == V_NUMBER && !v.num.count) || v.kind == V_BOOL || v.kind == V_STRING ||
+           v.kind == V_NONE;
 }
 
-bool value_equal(Value x, Value y)
-{
+bool value_equal(Value x, Value y) {
     if (x.kind != y.kind)
         return false;
     switch (x.kind) {
@@ -187,8 +182,7 @@ bool value_equal(Value x, Value y)
 
 /* ---- host scalars as nodes, nodes as host scalars ---- */
 
-bool host_same(const HExpr *x, const HExpr *y)
-{
+bool host_same(const HExpr *x, const HExpr *y) {
     if (x == y)
         return true;
     if (x->kind != y->kind || x->type != y->type || x->op != y->op || x->nargs != y->nargs)
@@ -214,8 +208,7 @@ bool host_same(const HExpr *x, const HExpr *y)
     }
 }
 
-static const char *host_name(const HExpr *h)
-{
+static const char *host_name(const HExpr *h) {
     switch (h->kind) {
     case HX_OPTION:
         return h->option->name;
@@ -231,18 +224,17 @@ static const char *host_name(const HExpr *h)
 }
 
 /* One scalar for equal expressions of a region: between two host statements they have one value. */
-static Node *find_scalar(const Build *b, const HExpr *h, DType t)
-{
+static Node *find_scalar(const Build *b, const HExpr *h, DType t) {
     for (int i = b->region_start; i < b->g->nodes.n; i++) {
         Node *n = b->g->nodes.at[i];
-        if (n->op == OP_scalar && n->region == b->region && n->dtype == t && host_same(n->attr.scalar->value, h))
+        if (n->op == OP_scalar && n->region == b->region && n->dtype == t &&
+            host_same(n->attr.scalar->value, h))
             return n;
     }
     return NULL;
 }
 
-static Node *host_to_node(Build *b, HExpr *h, DType want, Span at)
-{
+static Node *host_to_node(Build *b, HExpr *h, DType want, Span at) {
     if (h->type == HT_STRING) {
         build_error(b, at, "expected a number or a tensor, found a run-time string");
         return NULL;
@@ -268,12 +260,12 @@ static Node *host_to_node(Build *b, HExpr *h, DType want, Span at)
         vec_push(b->arena, &b->p->scalars, s);
         n = graph_scalar(b->g, s);
     }
-    bool convert = want != DT_N && t != DT_BOOL && (dtype_is_real(want) || (want == DT_I64 && t == DT_I32));
+    bool convert =
+        want != DT_N && t != DT_BOOL && (dtype_is_real(want) || (want == DT_I64 && t == DT_I32));
     return convert ? graph_cast(b->g, n, want) : n;
 }
 
-HExpr *value_to_host(Build *b, Value v, Span at)
-{
+HExpr *value_to_host(Build *b, Value v, Span at) {
     switch (v.kind) {
     case V_POISON:
         return NULL;
@@ -302,13 +294,13 @@ HExpr *value_to_host(Build *b, Value v, Span at)
 
 enum { INT_LIMIT = 53 }; /* constants of the graph are doubles */
 
-static Node *number_to_node(Build *b, Value v, DType want, Span at)
-{
+static Node *number_to_node(Build *b, Value v, DType want, Span at) {
     const Shape s = shape_scalar();
     bool integral = v.num.is_int || (fabs(v.num.f) < 0x1p53 && floor(v.num.f) == v.num.f);
     bool literal_int = want == DT_N ? v.num.is_int : !dtype_is_real(want) && integral;
     if (!literal_int)
-        return graph_constant(b->g, want != DT_N && dtype_is_real(want) ? want : b->g->real, &s, v.num.f);
+        return graph_constant(b->g, want != DT_N && dtype_is_real(want) ? want : b->g->real, &s,
+                              v.num.f);
     int64_t i = v.num.is_int ? v.num.i : (int64_t)v.num.f;
     DType t = want == DT_N || want == DT_BOOL ? DT_I32 : want;
     int64_t lo = t == DT_U8 ? 0 : t == DT_I32 ? INT32_MIN : -(INT64_C(1) << INT_LIMIT);
@@ -321,8 +313,7 @@ static Node *number_to_node(Build *b, Value v, DType want, Span at)
 }
 
 /* count * (n / bound) */
-static Node *size_to_node(Build *b, Value v, DType want)
-{
+static Node *size_to_node(Build *b, Value v, DType want) {
     const Shape s = shape_scalar();
     Node *n = graph_count(b->g, v.num.count);
     int64_t factor = v.num.i / v.num.count->bound;
@@ -335,8 +326,7 @@ static Node *size_to_node(Build *b, Value v, DType want)
 /* ---- lists as tensors ---- */
 
 /* Extents of a nested list of constants; false when it is ragged or holds something else. */
-static bool list_shape(Value v, int depth, Shape *s)
-{
+static bool list_shape(Value v, int depth, Shape *s) {
     if (v.kind != V_LIST)
         return depth == s->rank && (v.kind == V_NUMBER || v.kind == V_BOOL) && value_is_known(v);
     if (depth == MAX_RANK || v.list->n == 0)
@@ -357,8 +347,7 @@ typedef struct Flat {
     bool all_bool, all_int;
 } Flat;
 
-static void flatten(Value v, Flat *f)
-{
+static void flatten(Value v, Flat *f) {
     if (v.kind == V_LIST) {
         for (int i = 0; i < v.list->n; i++)
             flatten(v.list->at[i], f);
@@ -370,20 +359,19 @@ static void flatten(Value v, Flat *f)
 }
 
 /* The depth of the first path says the rank; a sibling that differs makes the list ragged. */
-static Node *list_constant(Build *b, Value v, DType want)
-{
+static Node *list_constant(Build *b, Value v, DType want) {
     Shape s = {0};
     if (!list_shape(v, 0, &s))
         return NULL;
     Flat f = {NEW_ARRAY(b->arena, double, shape_elements(&s) + 1), 0, true, true};
     flatten(v, &f);
     DType own = f.all_bool ? DT_BOOL : f.all_int ? DT_I32 : b->g->real;
-    bool takes = want != DT_N && own != DT_BOOL && want != DT_BOOL && (own == DT_I32 || dtype_is_real(want));
+    bool takes =
+        want != DT_N && own != DT_BOOL && want != DT_BOOL && (own == DT_I32 || dtype_is_real(want));
     return graph_data(b->g, takes ? want : own, &s, f.at);
 }
 
-static Node *list_to_node(Build *b, Value v, DType want, Span at)
-{
+static Node *list_to_node(Build *b, Value v, DType want, Span at) {
     if (v.list->n == 0) {
         build_error(b, at, "expected a tensor, found an empty list");
         return NULL;
@@ -396,16 +384,17 @@ static Node *list_to_node(Build *b, Value v, DType want, Span at)
         return NULL;
     for (int i = 1; i < v.list->n; i++)
         if (!shape_equal(&items[i]->shape, &items[0]->shape)) {
-            build_error(b, at, "the items of a list that is used as a tensor must have one shape, found %s and %s",
-                        shape_text(b->arena, &items[0]->shape), shape_text(b->arena, &items[i]->shape));
+            build_error(
+                b, at,
+                "the items of a list that is used as a tensor must have one shape, found %s and %s",
+                shape_text(b->arena, &items[0]->shape), shape_text(b->arena, &items[i]->shape));
             return NULL;
         }
     return node_stack(b, items, v.list->n, 0, at);
 }
 
 /* Nodes of one type and shape side by side along a new axis. */
-Node *node_stack(Build *b, Node *const *items, int n, int axis, Span at)
-{
+Node *node_stack(Build *b, Node *const *items, int n, int axis, Span at) {
     Shape s = items[0]->shape;
     if (s.rank == MAX_RANK) {
         build_error(b, at, "a tensor has at most %d dimensions", MAX_RANK);
@@ -421,8 +410,7 @@ Node *node_stack(Build *b, Node *const *items, int n, int axis, Span at)
     return n == 1 ? wide[0] : graph_concat(b->g, n, wide, axis);
 }
 
-Node *value_to_node(Build *b, Value v, DType want, Span at)
-{
+Node *value_to_node(Build *b, Value v, DType want, Span at) {
     const Shape s = shape_scalar();
     switch (v.kind) {
     case V_POISON:
@@ -445,8 +433,7 @@ Node *value_to_node(Build *b, Value v, DType want, Span at)
 
 /* ---- constants asked for ---- */
 
-bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out)
-{
+bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out) {
     if (v.kind == V_POISON)
         return false;
     if (v.kind == V_NUMBER && !v.num.count) {
@@ -459,12 +446,12 @@ bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out)
         build_error(b, at, "%s must be an integer, found %s", what, value_text(b, v));
         return false;
     }
-    build_error(b, at, "%s must be an integer that is known when nnc runs, found %s", what, value_text(b, v));
+    build_error(b, at, "%s must be an integer that is known when nnc runs, found %s", what,
+                value_text(b, v));
     return false;
 }
 
-bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out)
-{
+bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out) {
     if (v.kind == V_NUMBER && v.num.count) {
         *out = (Dim){v.num.i, v.num.count};
         return true;
@@ -481,20 +468,20 @@ bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out)
 }
 
 /* Ruling A17: one run-time size in a shape. */
-bool shape_check(Build *b, const Shape *s, Span at)
-{
+bool shape_check(Build *b, const Shape *s, Span at) {
     int counts = 0;
     for (int i = 0; i < s->rank; i++)
         counts += s->dim[i].count != NULL;
     if (counts < 2)
         return true;
-    build_error(b, at, "%s has two sizes that are known only at run time (batches(…, last=\"drop\") makes them constants)",
+    build_error(b, at,
+                "%s has two sizes that are known only at run time (batches(…, last=\"drop\") makes "
+                "them constants)",
                 shape_text(b->arena, s));
     return false;
 }
 
-bool value_to_shape(Build *b, Value v, Span at, Shape *out)
-{
+bool value_to_shape(Build *b, Value v, Span at, Shape *out) {
     *out = (Shape){0};
     if (v.kind == V_NUMBER)
         v = value_list(b, &v, 1, false);
@@ -513,19 +500,18 @@ bool value_to_shape(Build *b, Value v, Span at, Shape *out)
     return shape_check(b, out, at);
 }
 
-bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out)
-{
+bool value_to_bool(Build *b, Value v, const char *what, Span at, bool *out) {
     if (v.kind == V_BOOL) {
         *out = v.boolean;
         return true;
     }
     if (v.kind != V_POISON)
-        build_error(b, at, "%s must be true or false and known when nnc runs, found %s", what, value_text(b, v));
+        build_error(b, at, "%s must be true or false and known when nnc runs, found %s", what,
+                    value_text(b, v));
     return false;
 }
 
-bool value_to_axis(Build *b, Value v, int rank, Span at, int *out)
-{
+bool value_to_axis(Build *b, Value v, int rank, Span at, int *out) {
     int64_t i;
     if (!value_to_int(b, v, "an axis", at, &i))
         return false;
@@ -533,15 +519,15 @@ bool value_to_axis(Build *b, Value v, int rank, Span at, int *out)
         if (rank == 0)
             build_error(b, at, "axis %lld: a scalar has no axes", (long long)i);
         else
-            build_error(b, at, "axis %lld is out of range: the tensor has %d dimension%s", (long long)i, rank, rank == 1 ? "" : "s");
+            build_error(b, at, "axis %lld is out of range: the tensor has %d dimension%s",
+                        (long long)i, rank, rank == 1 ? "" : "s");
         return false;
     }
     *out = (int)(i < 0 ? i + rank : i);
     return true;
 }
 
-bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out)
-{
+bool value_to_axes(Build *b, Value v, int rank, Span at, unsigned *out) {
     *out = 0;
     if (v.kind == V_NONE || (v.kind == V_STRING && strcmp(v.string, "*") == 0)) {
         int n = v.kind == V_NONE ? rank : rank - 1;

@@ -3,7 +3,7 @@
  * BUILTIN(name, run, op, signature)
  *   run        builtin_<run>() does the work
  *   op         for those that are one operation of the graph, else N
- *   signature  parameters with their defaults; "*x": all positional arguments
+ *   signature  parameters with their defaults; "*x": all positional arguments; those after ";" by name only
  */
 
 /* element by element */
@@ -38,14 +38,14 @@ BUILTIN(where, where, where, "condition, x, y")
 BUILTIN(cast, cast, cast, "x, type")
 
 /* reductions: over all axes or the given ones */
-BUILTIN(sum, reduce, sum, "x, axis=none, keepdims=false")
-BUILTIN(prod, reduce, prod, "x, axis=none, keepdims=false")
-BUILTIN(max, extreme, max, "*x, axis=none, keepdims=false")
-BUILTIN(min, extreme, min, "*x, axis=none, keepdims=false")
-BUILTIN(any, test, or, "x, axis=none, keepdims=false")
-BUILTIN(all, test, and, "x, axis=none, keepdims=false")
-BUILTIN(argmax, argreduce, argmax, "x, axis=-1, keepdims=false")
-BUILTIN(argmin, argreduce, argmin, "x, axis=-1, keepdims=false")
+BUILTIN(sum, reduce, sum, "x; axis=none, keepdims=false")
+BUILTIN(prod, reduce, prod, "x; axis=none, keepdims=false")
+BUILTIN(max, extreme, max, "*x; axis=none, keepdims=false")
+BUILTIN(min, extreme, min, "*x; axis=none, keepdims=false")
+BUILTIN(any, test, or, "x; axis=none, keepdims=false")
+BUILTIN(all, test, and, "x; axis=none, keepdims=false")
+BUILTIN(argmax, argreduce, argmax, "x; axis=-1, keepdims=false")
+BUILTIN(argmin, argreduce, argmin, "x; axis=-1, keepdims=false")
 BUILTIN(cumsum, cumsum, cumsum, "x, axis=-1")
 
 /* shapes */
