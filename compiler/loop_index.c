@@ -57,6 +57,8 @@ static const Ix *ix_atom(Arena *a, Atom atom) {
 }
 
 const Ix *ix_var(Arena *a, const LoopVar *v) {
+    if (v->extent.n == 1 && !v->extent.count) /* its only value */
+        return ix_const(a, 0);
     return ix_atom(a, (Atom){.kind = ATOM_VAR, .var = v});
 }
 

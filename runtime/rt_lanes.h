@@ -288,12 +288,12 @@ RT_INLINE void scatter8m(unsigned char *p, v8i at, int m, v8i mask) {
     scatter8b(p, at, m, -mask);
 }
 
-/* Stored rows may be larger than 2^31 elements. */
+/* Element `at` of row `row`; all rows together may have more than 2^31 elements. */
 #define RT_FETCH(suffix, T, V)                                                                     \
-    RT_INLINE V fetch8##suffix(const T *p, const int64_t *at, int m) {                             \
+    RT_INLINE V fetch8##suffix(const T *p, v8i row, int64_t width, v8i at, int m) {                \
         V r = {0};                                                                                 \
         for (int i = 0; i < m; i++)                                                                \
-            r[i] = p[at[i]];                                                                       \
+            r[i] = p[row[i] * width + at[i]];                                                      \
         return r;                                                                                  \
     }
 RT_FETCH(, float, v8)

@@ -21,5 +21,7 @@ void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator);
 void c_print_source_accessor(Text *out, const DataSource *s);
 /* float, double, int32_t … unsigned char for bool: one element in memory */
 const char *c_type(DType t);
+/* digits_image_0: an identifier for a source */
+const char *c_source_name(Arena *a, const DataSource *s);
 
 #endif

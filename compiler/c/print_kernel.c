@@ -1,0 +1,619 @@
+/* print_kernel.c: a kernel's nest as a C function.
+ *
+ * A lane loop is printed with whole vectors first and the rest as one partial vector; at most eight rounds need no loop.
+ * Kernels in which f64 or i64 appears are printed element by element, with the 32 lanes of a reduction kept as an array.
+ */
+#include "print_kernel.h"
+#include <string.h>
+
+const char *c_type(DType t) {
+    static const char *const name[DT_N] = {"float", "double", "int32_t", "int64_t", "unsigned char", "unsigned char"};
+    return name[t];
+}
+
+/* ---- names ---- */
+
+static const PrintName *find_name(const Printer *p, const void *of) {
+    for (int i = p->names.n - 1; i >= 0; i--)
+        if (p->names.at[i].of == of)
+            return &p->names.at[i];
+    return NULL;
+}
+
+const char *print_name(const Printer *p, const void *of) {
+    const PrintName *found = find_name(p, of);
+    if (!found)
+        bug("kernel %s uses a name that it does not declare", p->kernel->name);
+    return found->name;
+}
+
+static bool is_taken(const Printer *p, const char *name) {
+    static const char *const reserved[] = {"t", "n", "rt", "step", "seed", "nn"};
+    for (int i = 0; i < COUNT_OF(reserved); i++)
+        if (strcmp(reserved[i], name) == 0)
+            return true;
+    for (int i = 0; i < OP_N; i++)
+        if (strcmp(op_info[i].name, name) == 0)
+            return true;
+    for (int i = 0; i < p->names.n; i++)
+        if (strcmp(p->names.at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *print_new_name(Printer *p, const void *of, const char *wanted) {
+    wanted = emit_name(p->arena, wanted);
+    const char *name = wanted;
+    size_t end = strlen(wanted);
+    const char *joint = end && wanted[end - 1] >= '0' && wanted[end - 1] <= '9' ? "_" : "";
+    for (int i = 2; is_taken(p, name); i++)
+        name = print_text(p, "%s%s%d", wanted, joint, i);
+    vec_push(p->arena, &p->names, (PrintName){of, name});
+    return name;
+}
+
+/* ---- extents ---- */
+
+/* A run-time extent: count * (n / bound). */
+static const char *dim_text(Printer *p, Dim d) {
+    if (!d.count)
+        return print_text(p, "%lld", (long long)d.n);
+    const char *name = print_name(p, d.count);
+    int64_t each = d.n / d.count->bound;
+    return each == 1 ? name : print_text(p, "%lld * %s", (long long)each, name);
+}
+
+static const char *limit_text(Printer *p, const LoopVar *v) {
+    const char *extent = dim_text(p, v->extent);
+    if (!v->base)
+        return extent;
+    int64_t base;
+    const Ix *at = print_resolve(p, v->base);
+    if (ix_is_const(at, &base) && !v->total.count)
+        return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
+    return print_text(p, "rt_less(%s, %s - (%s))", extent, dim_text(p, v->total), print_ix(p, at));
+}
+
+/* The extent when it is known now, else -1. */
+static int64_t known_limit(Printer *p, const LoopVar *v) {
+    int64_t base;
+    if (v->extent.count)
+        return -1;
+    if (!v->base)
+        return v->extent.n;
+    if (v->total.count || !ix_is_const(print_resolve(p, v->base), &base))
+        return -1;
+    return MIN(v->extent.n, v->total.n - base);
+}
+
+/* ---- statements ---- */
+
+static void print_block(Printer *p, const Block *b);
+
+static void print_scope(Printer *p, const Block *b) {
+    int names = p->names.n;
+    print_block(p, b);
+    p->names.n = names;
+}
+
+static const char *vector_type(DType t) {
+    return t == DT_F32 ? "v8" : "v8i";
+}
+
+static const char *scalar_type(DType t) {
+    return t == DT_BOOL ? "bool" : c_type(t);
+}
+
+static bool is_lanes(const Printer *p, const Local *l) {
+    return l->lanes && !p->one;
+}
+
+static void print_let_array(Printer *p, const Local *l) {
+    Text extents = {.arena = p->arena};
+    for (int i = 0; i < l->rank; i++)
+        text_printf(&extents, "[%lld]", (long long)l->extent[i]);
+    emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_name(p, l, l->name), extents.at);
+}
+
+static void print_let(Printer *p, const Stmt *st) {
+    const Local *l = st->local;
+    if (!st->value) {
+        print_let_array(p, l);
+        return;
+    }
+    const char *value = print_expr(p, st->value, is_lanes(p, l));
+    const char *type = is_lanes(p, l) ? vector_type(l->dtype) : scalar_type(l->dtype);
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", type, print_new_name(p, l, l->name), value);
+}
+
+/* The subscripts of all elements of a small array, in order. */
+static int64_t array_elements(const Local *l) {
+    int64_t n = 1;
+    for (int i = 0; i < l->rank; i++)
+        n *= l->extent[i];
+    return n;
+}
+
+static void fill_named(Printer *p, const Local *l, const char *type, const char *value) {
+    Shape s = shape_of(l->rank, l->extent);
+    print_new_name(p, l, l->name);
+    for (int64_t i = 0; i < array_elements(l); i++) {
+        const Ix *sub[MAX_RANK];
+        ix_unflat(p->arena, &s, ix_const(p->arena, i), sub);
+        emit_line(&p->e, "%s %s = %s;", type, print_local(p, l, sub), value);
+    }
+}
+
+static void print_fill(Printer *p, const Stmt *st) {
+    const Local *l = st->local;
+    bool lanes = is_lanes(p, l);
+    const char *type = lanes ? vector_type(l->dtype) : scalar_type(l->dtype);
+    const char *value = print_expr(p, st->value, lanes);
+    if (l->named && l->rank) {
+        fill_named(p, l, type, value);
+        return;
+    }
+    const char *name = print_new_name(p, l, l->name);
+    if (l->rank == 0) {
+        emit_line(&p->e, "%s %s = %s;", type, name, value);
+        return;
+    }
+    int64_t n = array_elements(l) * (lanes ? 1 : 8);
+    if (!lanes) {
+        emit_line(&p->e, "%s %s[%lld];", c_type(l->dtype), name, (long long)n);
+        emit_begin(&p->e, "for (int lane = 0; lane < %lld; lane++)", (long long)n);
+        emit_line(&p->e, "%s[lane] = %s;", name, value);
+        emit_end(&p->e, "");
+        return;
+    }
+    Text all = {.arena = p->arena};
+    for (int64_t i = 0; i < n; i++)
+        text_printf(&all, "%s%s", i ? ", " : "", value);
+    emit_line(&p->e, "%s %s[%lld] = {%s};", type, name, (long long)n, all.at);
+}
+
+static void print_set(Printer *p, const Stmt *st) {
+    const Local *l = st->local;
+    if (!l->lanes && l->rank) {
+        print_store(p, st);
+        return;
+    }
+    emit_line(&p->e, "%s = %s;", print_local(p, l, st->sub), print_expr(p, st->value, is_lanes(p, l)));
+}
+
+/* Element e of the loop goes to lane e mod 32: vector e/8 mod 4. */
+static void print_accumulate(Printer *p, const Stmt *st) {
+    const Local *l = st->local;
+    Op join = reduce_join(st->op);
+    const char *at, *value = print_expr(p, st->value, !p->one), *name = print_name(p, l);
+    int64_t element;
+    const Ix *ix = print_resolve(p, st->ix);
+    if (ix_is_const(ix, &element))
+        at = print_text(p, "%s[%lld]", name, (long long)(p->one ? element % 32 : element / 8 % 4));
+    else
+        at = print_text(p, p->one ? "%s[(%s) %% 32]" : "%s[(%s) / 8 %% 4]", name, print_ix(p, ix));
+    if (ix->n == 1 && ix->c == 0 && ix->term[0].k == 1)
+        at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name, print_ix(p, ix));
+    if (p->lanes)
+        value = print_text(p, "%s(first8(%s), %s, %s)", l->dtype == DT_F32 ? "sel8" : "sel8i", p->lanes, value,
+                           print_constant(p, l->dtype, reduce_neutral(st->op, l->dtype), true));
+    emit_line(&p->e, "%s = %s;", at, print_join(p, join, l->dtype, at, value, !p->one));
+}
+
+static void print_join_lanes(Printer *p, const Stmt *st) {
+    const Local *l = st->local;
+    const char *name = print_name(p, st->from), *op = op_info[st->op].name, *value;
+    if (p->one) {
+        value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), name);
+    } else {
+        const char *suffix = l->dtype == DT_F32 ? "" : "i";
+        if (l->dtype == DT_BOOL) {
+            op = st->op == OP_max || st->op == OP_sum ? "any" : "all";
+            suffix = "";
+        }
+        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op, suffix, name, name, name, name);
+    }
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
+              print_new_name(p, l, l->name), value);
+}
+
+static void print_fault(Printer *p, const Stmt *st) {
+    bool lanes = print_is_vector(p, st->value);
+    const char *when = print_expr(p, st->value, lanes);
+    const char *with = print_expr(p, st->with, lanes);
+    if (lanes) {
+        if (p->lanes)
+            when = print_text(p, "%s & first8(%s)", when, p->lanes);
+        if (st->with->dtype != DT_F32)
+            with = print_text(p, "i2f8(%s)", with);
+        emit_line(&p->e, "rt_fault8(rt, %d, %s, %s, step);", st->node, when, with);
+        return;
+    }
+    emit_begin(&p->e, "if (%s)", when);
+    emit_line(&p->e, "rt_fault_set(rt, %d, (double)%s, step);", st->node, with);
+    emit_end(&p->e, "");
+}
+
+/* ---- loops ---- */
+
+static void fix(Printer *p, const LoopVar *v, int64_t value) {
+    vec_push(p->arena, &p->fixed, (PrintFixed){v, value});
+}
+
+/* One vector that begins at a known element; all eight lanes count, or the first `lanes`. */
+static void lanes_at(Printer *p, const Stmt *st, int64_t first, const char *lanes) {
+    p->lanes = lanes;
+    fix(p, st->var, first);
+    print_block(p, &st->body);
+    p->fixed.n--;
+    p->lanes = NULL;
+}
+
+static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
+    int64_t whole = n / 8 * 8;
+    const char *rest = n % 8 ? print_text(p, "%lld", (long long)(n % 8)) : NULL;
+    if (n <= 8) {
+        lanes_at(p, st, 0, rest);
+        return;
+    }
+    int names = p->names.n;
+    if (whole == 8) {
+        emit_begin(&p->e, "%s", "");
+        lanes_at(p, st, 0, NULL);
+        emit_end(&p->e, "");
+    } else {
+        const char *name = print_new_name(p, st->var, st->var->name);
+        emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 8)", name, name, (long long)whole, name);
+        print_scope(p, &st->body);
+        emit_end(&p->e, "");
+    }
+    p->names.n = names;
+    if (!rest)
+        return;
+    emit_begin(&p->e, "%s", "");
+    lanes_at(p, st, whole, rest);
+    emit_end(&p->e, "");
+    p->names.n = names;
+}
+
+static void lanes_of_unknown(Printer *p, const Stmt *st) {
+    int names = p->names.n;
+    const char *limit = limit_text(p, st->var);
+    const char *end = print_new_name(p, &st->body, "end");
+    emit_line(&p->e, "const int %s = %s;", end, limit);
+    if (st->var->extent.n <= 8 && !st->var->extent.count) {
+        lanes_at(p, st, 0, end);
+        return;
+    }
+    const char *name = print_new_name(p, st->var, st->var->name);
+    emit_line(&p->e, "int %s = 0;", name);
+    emit_begin(&p->e, "for (; %s + 8 <= %s; %s += 8)", name, end, name);
+    print_scope(p, &st->body);
+    emit_end(&p->e, "");
+    emit_begin(&p->e, "if (%s < %s)", name, end);
+    const char *rest = print_new_name(p, st, "rest");
+    emit_line(&p->e, "const int %s = %s - %s;", rest, end, name);
+    p->lanes = rest;
+    print_scope(p, &st->body);
+    p->lanes = NULL;
+    emit_end(&p->e, "");
+    /* the names stay: these variables stand in the open block */
+    (void)names;
+}
+
+static void print_lane_loop(Printer *p, const Stmt *st) {
+    const LoopVar *outer = p->lane;
+    p->lane = st->var;
+    int64_t n = known_limit(p, st->var);
+    if (n >= 0)
+        lanes_of_known(p, st, n);
+    else
+        lanes_of_unknown(p, st);
+    p->lane = outer;
+}
+
+static void print_unrolled(Printer *p, const Stmt *st) {
+    for (int64_t i = 0; i < st->var->extent.n; i++) {
+        fix(p, st->var, i);
+        print_scope(p, &st->body);
+        p->fixed.n--;
+    }
+}
+
+static void print_tiles(Printer *p, const Stmt *st, const char *name) {
+    long long T = (long long)st->var->extent.n;
+    const char *end = print_text(p, "rt_tile(t + 1, n, %lld)", T);
+    if (st->var->extent.count)
+        end = print_text(p, "rt_less(%s, %s)", end, dim_text(p, st->var->extent));
+    const char *last = print_new_name(p, st, "last");
+    emit_line(&p->e, "const int %s = %s;", last, end);
+    emit_begin(&p->e, "for (int %s = rt_tile(t, n, %lld); %s < %s; %s++)", name, T, name, last, name);
+}
+
+static void print_loop(Printer *p, const Stmt *st) {
+    const LoopVar *v = st->var;
+    if (v->kind == LOOP_LANE && !p->one) {
+        print_lane_loop(p, st);
+        return;
+    }
+    if (v->kind == LOOP_UNROLL) {
+        print_unrolled(p, st);
+        return;
+    }
+    int names = p->names.n;
+    if (v->kind == LOOP_TILE) {
+        print_tiles(p, st, print_new_name(p, v, v->name));
+        names++; /* `last` stays in the open block */
+    } else {
+        const char *limit = limit_text(p, v), *name = print_new_name(p, v, v->name);
+        emit_begin(&p->e, "for (int %s = 0; %s < %s; %s++)", name, name, limit, name);
+    }
+    print_scope(p, &st->body);
+    emit_end(&p->e, "");
+    p->names.n = names;
+}
+
+static void print_statement(Printer *p, const Stmt *st) {
+    if (st->comment)
+        emit_line(&p->e, "/* %s */", st->comment);
+    switch (st->kind) {
+    case ST_LOOP:
+        print_loop(p, st);
+        return;
+    case ST_LET:
+        print_let(p, st);
+        return;
+    case ST_SET:
+        print_set(p, st);
+        return;
+    case ST_STORE:
+        print_store(p, st);
+        return;
+    case ST_FILL:
+        print_fill(p, st);
+        return;
+    case ST_GATHER_LANES:
+        print_accumulate(p, st);
+        return;
+    case ST_JOIN_LANES:
+        print_join_lanes(p, st);
+        return;
+    case ST_IF:
+        emit_begin(&p->e, "if (%s)", print_expr(p, st->value, false));
+        print_scope(p, &st->body);
+        emit_end(&p->e, "");
+        return;
+    case ST_FAULT:
+        print_fault(p, st);
+        return;
+    }
+}
+
+static void print_block(Printer *p, const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++)
+        print_statement(p, b->stmts.at[i]);
+}
+
+/* ---- what a nest uses ---- */
+
+typedef struct Uses {
+    bool wide; /* f64 or i64 */
+    VEC(const Buffer *) tables;
+} Uses;
+
+static void scan_expr(Printer *p, Uses *u, const Expr *e);
+
+static void scan_ix(Printer *p, Uses *u, const Ix *x) {
+    for (int i = 0; i < x->n; i++) {
+        if (x->term[i].atom->kind == ATOM_DATA)
+            scan_expr(p, u, x->term[i].atom->data);
+        else if (x->term[i].atom->of)
+            scan_ix(p, u, x->term[i].atom->of);
+    }
+}
+
+static void add_table(Printer *p, Uses *u, const Buffer *b) {
+    for (int i = 0; i < u->tables.n; i++)
+        if (u->tables.at[i] == b)
+            return;
+    vec_push(p->arena, &u->tables, b);
+}
+
+static void scan_expr(Printer *p, Uses *u, const Expr *e) {
+    u->wide |= e->dtype == DT_F64 || e->dtype == DT_I64;
+    for (int i = 0; i < e->nin; i++)
+        scan_expr(p, u, e->in[i]);
+    if (e->ix)
+        scan_ix(p, u, e->ix);
+    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    for (int i = 0; i < rank; i++)
+        if (e->sub[i])
+            scan_ix(p, u, e->sub[i]);
+    if (e->kind == EX_LOAD && e->buffer->node && e->buffer->node->op == OP_constant && e->buffer->id < 0)
+        add_table(p, u, e->buffer);
+}
+
+static void scan_block(Printer *p, Uses *u, const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        const Stmt *st = b->stmts.at[i];
+        if (st->value)
+            scan_expr(p, u, st->value);
+        int rank = st->kind == ST_STORE ? st->buffer->shape.rank : st->kind == ST_SET ? st->local->rank : 0;
+        for (int d = 0; d < rank; d++)
+            scan_ix(p, u, st->sub[d]);
+        scan_block(p, u, &st->body);
+    }
+}
+
+/* A list in one line, or broken behind commas. */
+static void print_list(Printer *p, const char *first, const char *list, const char *rest) {
+    Text line = {.arena = p->arena};
+    text_add(&line, first);
+    while (*list) {
+        const char *comma = strchr(list, ',');
+        size_t n = comma ? (size_t)(comma - list) + 1 : strlen(list);
+        if (line.n + n > 92) {
+            emit_line(&p->e, "%s", line.at);
+            line = (Text){.arena = p->arena};
+            text_add(&line, "    ");
+            list += *list == ' ';
+            n = comma ? (size_t)(comma - list) + 1 : strlen(list);
+        }
+        text_addn(&line, list, n);
+        list += n;
+    }
+    emit_line(&p->e, "%s%s", line.at, rest);
+}
+
+/* A list of constants of the program stands in the text. */
+static void print_table(Printer *p, const Buffer *b) {
+    Text all = {.arena = p->arena};
+    int64_t n = shape_elements(&b->shape);
+    for (int64_t i = 0; i < n; i++)
+        text_printf(&all, "%s%s", i ? ", " : "", print_constant(p, b->dtype, b->node->attr.constant.data[i], false));
+    const char *name = print_new_name(p, b, b->name);
+    const char *head = print_text(p, "static const %s %s[%lld] = {", c_type(b->dtype), name, (long long)n);
+    print_list(p, head, all.at, "};");
+}
+
+/* ---- functions ---- */
+
+static void buffer_declaration(Text *out, Arena *a, const Buffer *b, const char *declarator) {
+    const Ix *sub[MAX_RANK], *at[3];
+    int64_t extent[3];
+    for (int i = 0; i < b->shape.rank; i++)
+        sub[i] = ix_const(a, 0);
+    int n = layout_subscripts(a, b, sub, at, extent);
+    if (n == 1) {
+        text_printf(out, "%s *%s", c_type(b->dtype), declarator);
+        return;
+    }
+    text_printf(out, "%s (*%s)", c_type(b->dtype), declarator);
+    for (int i = 1; i < n; i++)
+        text_printf(out, "[%lld]", (long long)extent[i]);
+}
+
+void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator) {
+    buffer_declaration(out, out->arena, b, declarator);
+}
+
+void c_print_source_accessor(Text *out, const DataSource *s) {
+    text_printf(out, "at_src_%s", c_source_name(out->arena, s));
+}
+
+const char *c_source_name(Arena *a, const DataSource *s) {
+    char *name = arena_printf(a, "%s_%d", s->name ? s->name : "rows", s->id);
+    for (char *c = name; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+            *c = '_';
+    return name;
+}
+
+static bool writes_buffer(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+/* Two pointers may be equal where one kernel may write over what it reads. */
+static bool has_element_reads(const Kernel *k) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].element)
+            return true;
+    return false;
+}
+
+/* Each buffer once: what is read first, then what is only written. */
+static int kernel_buffers(const Kernel *k, const Buffer **out) {
+    int n = 0;
+    for (int i = 0; i < k->reads.n; i++)
+        out[n++] = k->reads.at[i].buffer;
+    for (int i = 0; i < k->writes.n; i++) {
+        bool seen = false;
+        for (int r = 0; r < k->reads.n; r++)
+            seen |= k->reads.at[r].buffer == k->writes.at[i].buffer;
+        if (!seen)
+            out[n++] = k->writes.at[i].buffer;
+    }
+    return n;
+}
+
+/* "a, b, c" grows by one. */
+static void add_item(Text *list, const char *item) {
+    text_printf(list, "%s%s", list->n ? ", " : "", item);
+}
+
+static const char *parameter_of(Printer *p, const Buffer *b, bool restricted) {
+    Text one = {.arena = p->arena};
+    const char *name = print_new_name(p, b, b->name);
+    if (!writes_buffer(p->kernel, b))
+        text_add(&one, "const ");
+    buffer_declaration(&one, p->arena, b, restricted ? print_text(p, "rt_restrict %s", name) : name);
+    return one.at;
+}
+
+static const char *parameters(Printer *p) {
+    const Kernel *k = p->kernel;
+    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
+    int n = kernel_buffers(k, buffer);
+    Text list = {.arena = p->arena};
+    for (int i = 0; i < n; i++)
+        add_item(&list, parameter_of(p, buffer[i], !has_element_reads(k)));
+    for (int i = 0; i < k->sources.n; i++) {
+        const char *name = print_text(p, "src_%s", c_source_name(p->arena, k->sources.at[i]));
+        add_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(k->sources.at[i]->dtype),
+                                   print_new_name(p, k->sources.at[i], name)));
+    }
+    for (int i = 0; i < k->scalars.n; i++)
+        add_item(&list, print_text(p, "%s %s", scalar_type(k->scalars.at[i]->dtype),
+                                   print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));
+    for (int i = 0; i < k->counts.n; i++)
+        add_item(&list, print_text(p, "int %s", print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
+    if (k->seed)
+        add_item(&list, "uint64_t seed");
+    if (k->check)
+        add_item(&list, "struct rt *rt, int64_t step");
+    if (k->tiles > 1)
+        add_item(&list, "int t, int n");
+    return list.n ? list.at : "void";
+}
+
+void c_print_kernel(Text *out, const Kernel *k) {
+    Printer p = {.arena = out->arena, .kernel = k};
+    Uses uses = {0};
+    p.e.text.arena = out->arena;
+    scan_block(&p, &uses, &k->nest->body);
+    p.one = uses.wide;
+    if (k->note && *k->note)
+        emit_line(&p.e, "/* %s */", k->note);
+    print_list(&p, print_text(&p, "static void %s(", k->name), parameters(&p), ") {");
+    p.e.depth++;
+    for (int i = 0; i < uses.tables.n; i++)
+        print_table(&p, uses.tables.at[i]);
+    print_block(&p, &k->nest->body);
+    emit_end(&p.e, "");
+    text_addn(out, p.e.text.at, p.e.text.n);
+}
+
+void c_print_call(Text *out, const Kernel *k) {
+    Arena *a = out->arena;
+    const Buffer **buffer = NEW_ARRAY(a, const Buffer *, k->reads.n + k->writes.n + 1);
+    int n = kernel_buffers(k, buffer);
+    Text list = {.arena = a};
+    for (int i = 0; i < n; i++)
+        add_item(&list, arena_printf(a, "at_%s(nn)", buffer[i]->name));
+    for (int i = 0; i < k->sources.n; i++)
+        add_item(&list, arena_printf(a, "at_src_%s(nn)", c_source_name(a, k->sources.at[i])));
+    for (int i = 0; i < k->scalars.n; i++)
+        add_item(&list, arena_printf(a, "nn->scalars.%s", k->scalars.at[i]->name));
+    for (int i = 0; i < k->counts.n; i++)
+        add_item(&list, arena_printf(a, "(int)nn->counts.%s", k->counts.at[i]->name));
+    if (k->seed)
+        add_item(&list, "nn->rt.seed");
+    if (k->check)
+        add_item(&list, "&nn->rt, nn->step");
+    if (k->tiles > 1)
+        add_item(&list, "t, n");
+    text_printf(out, "%s(%s);", k->name, list.n ? list.at : "");
+}
