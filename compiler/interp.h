@@ -9,7 +9,7 @@ struct Interp {
     Arena *values; /* what interp_forget frees */
     const InterpEnv *env;
     bool single;
-    Tensor **value; /* by node id */
+    const Tensor **value; /* by node id */
     int n;
     const Node *fault;
 };
