@@ -147,7 +147,7 @@ static bool is_one(Dim d) {
 static void no_broadcast(Build *b, const Shape *x, const Shape *y, int back, Span at,
                          const char *what) {
     Dim dx = x->dim[x->rank - back], dy = y->dim[y->rank - back];
-    build_error(b, at, "cannot %s %s and %s: dimension %d is %s on the left and %s on the right",
+    build_error(b, at, "cannot %s %s and %s: dimension %d is %s in the first and %s in the second",
                 what, shape_text(b->arena, x), shape_text(b->arena, y),
                 x->rank == y->rank ? x->rank - back : -back, extent_text(b, dx),
                 extent_text(b, dy));
@@ -171,14 +171,21 @@ static bool broadcast_shape(Build *b, const Shape *x, const Shape *y, Span at, c
     return shape_check(b, out, at);
 }
 
+/* n in the given shape; constants are made in it. */
+static Node *spread(Build *b, Node *n, const Shape *s) {
+    if (n->op == OP_constant && !n->attr.constant.data)
+        return graph_constant(b->g, n->dtype, s, n->attr.constant.value);
+    return graph_broadcast_to(b->g, n, s);
+}
+
 static bool meet_as(Build *b, Value *v, DType t, Span at, const char *what, Node **nx, Node **ny) {
     *nx = typed_node(b, v[0], t, at);
     *ny = *nx ? typed_node(b, v[1], t, at) : NULL;
     Shape s;
     if (!*ny || !broadcast_shape(b, &(*nx)->shape, &(*ny)->shape, at, what, &s))
         return false;
-    *nx = graph_broadcast_to(b->g, *nx, &s);
-    *ny = graph_broadcast_to(b->g, *ny, &s);
+    *nx = spread(b, *nx, &s);
+    *ny = spread(b, *ny, &s);
     return true;
 }
 
@@ -735,7 +742,7 @@ Value value_where(Build *b, Value c, Value x, Value y, Span at) {
     if (!value_meet(b, x, y, at, "choose between", &nx, &ny) ||
         !broadcast_shape(b, &nc->shape, &nx->shape, at, "choose by", &s))
         return value_poison;
-    nx = graph_broadcast_to(b->g, nx, &s);
-    ny = graph_broadcast_to(b->g, ny, &s);
-    return value_node(graph_where(b->g, graph_broadcast_to(b->g, nc, &s), nx, ny));
+    nx = spread(b, nx, &s);
+    ny = spread(b, ny, &s);
+    return value_node(graph_where(b->g, spread(b, nc, &s), nx, ny));
 }

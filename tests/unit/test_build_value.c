@@ -9,16 +9,14 @@
 typedef struct Run {
     Compiler c;
     Program *p;
-    char path[32];
+    const char *path;
 } Run;
 
 static Run *run_text(const char *text) {
     Arena *a = arena_new();
     Run *r = NEW(a, Run);
-    strcpy(r->path, "/tmp/nnc-value-XXXXXX");
-    int fd = mkstemp(r->path);
-    cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
+    r->path = arena_printf(a, "/tmp/nnc-value-%d.nn", (int)getpid());
+    cr_assert(write_file(r->path, text, strlen(text)));
     r->c.arena = a;
     r->c.names = interner_new(a);
     r->c.diag = diag_new(a);
@@ -45,12 +43,15 @@ static char *messages(Run *r) {
     return text;
 }
 
+typedef struct Oracle {
+    Interp *in;
+    const Program *p;
+} Oracle;
+
 /* Contents of a constant of the program: computed from the write to its home. */
 static const Tensor *home_contents(void *context, const Home *h) {
-    Interp *in = *(Interp **)context;
-    const Graph *g = ((Run *)((void **)context)[1])->p->graph;
-    const Program *p = ((Run *)((void **)context)[1])->p;
-    (void)g;
+    Interp *in = ((Oracle *)context)->in;
+    const Program *p = ((Oracle *)context)->p;
     for (int i = 0; i < p->regions.n; i++)
         for (int k = 0; k < p->regions.at[i]->writes.n; k++)
             if (p->regions.at[i]->writes.at[k].home == h)
@@ -58,15 +59,17 @@ static const Tensor *home_contents(void *context, const Home *h) {
     return NULL;
 }
 
+/* The graph holds its invariants; the value of r. */
 static const Tensor *result(Run *r) {
-    void **context = NEW_ARRAY(r->c.arena, void *, 2);
-    InterpEnv env = {.context = context, .home = home_contents, .seed = 1};
-    Interp *in = interp_new(r->c.arena, &env, false);
-    context[0] = in;
-    context[1] = r;
+    Oracle *o = NEW(r->c.arena, Oracle);
+    InterpEnv *env = NEW(r->c.arena, InterpEnv);
+    *env = (InterpEnv){.context = o, .home = home_contents, .seed = 1};
+    o->in = interp_new(r->c.arena, env, false);
+    o->p = r->p;
+    graph_verify(r->p->graph);
     for (int i = 0; i < r->p->homes.n; i++)
         if (strcmp(r->p->homes.at[i]->name, "r") == 0)
-            return home_contents(context, r->p->homes.at[i]);
+            return home_contents(o, r->p->homes.at[i]);
     return NULL;
 }
 
@@ -297,13 +300,77 @@ Test(build_value, products) {
     check_cases(cases, COUNT_OF(cases));
 }
 
+/* Sizes known only at run time (ruling A17). */
+static Run *run_in_batches(const char *e) {
+    Arena *a = arena_new();
+    return run_text(arena_printf(a,
+                                 "data d(x: [3]) { all { x = 1.0 * reshape(iota(30), [10, 3]) } }\n"
+                                 "option rate = 0.5\n"
+                                 "task train {\n for x in d.all.batches(8) {\n let r = %s\n"
+                                 " print \"{r} {rate}\"\n } }\n",
+                                 e));
+}
+
+Test(build_value, run_time_sizes) {
+    static const struct {
+        const char *e, *shape;
+    } cases[] = {
+        {"x * 2 + x[0] + [1, 2, 3]", "[rows, 3]"},
+        {"reshape(x, [-1])", "[3*rows]"},
+        {"reshape(x, [shape(x)[0] * 3, 1])", "[3*rows, 1]"},
+        {"reshape(x, [3, -1])", "[3, rows]"},
+        {"x[-1]", "[3]"},
+        {"x[0:2]", "[2, 3]"},
+        {"x[:, 1:] @ [1.0, 2.0]", "[rows]"},
+        {"x - mean(x, axis=0)", "[rows, 3]"},
+        {"einsum(\"bi,bi->b\", x, x)", "[rows]"},
+        {"einsum(\"bi,bj->ij\", x, x)", "[3, 3]"},
+        {"zeros_like(x) * rate", "[rows, 3]"},
+        {"one_hot(iota(shape(x)[0]) % 3, 3)", "[rows, 3]"},
+        {"x[0] * (shape(x)[0] / 4)", "[3]"},
+    };
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        Run *r = run_in_batches(cases[i].e);
+        cr_assert(r->p, "%s: %s", cases[i].e, messages(r));
+        graph_verify(r->p->graph);
+        const Node *found = NULL;
+        for (int k = 0; k < r->p->graph->nodes.n; k++) {
+            const Node *n = r->p->graph->nodes.at[k];
+            if (n->name && strcmp(n->name, "r") == 0)
+                found = n;
+        }
+        cr_assert(found, "%s: no node is named r", cases[i].e);
+        const char *shape = shape_text(r->c.arena, &found->shape);
+        cr_expect_str_eq(shape, cases[i].shape, "%s: %s", cases[i].e, shape);
+    }
+}
+
+Test(build_value, run_time_sizes_do_not_fit) {
+    static const struct {
+        const char *e, *message;
+    } cases[] = {
+        {"x @ transpose(x)", "[rows, rows] has two sizes that are known only at run time"},
+        {"x + zeros([8, 3])", "dimension 0 is up to 8 in the first and 8 in the second"},
+        {"x[1:]", "this slice needs the size of a dimension that is known only at run time"},
+        {"reshape(x, [8, 3])", "cannot reshape [rows, 3] to [8, 3]"},
+        {"concat(x, x, axis=0)", "cannot concatenate along axis 0"},
+        {"zeros([rate])", "must be an integer that is known when nnc runs, found a run-time real"},
+    };
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        Run *r = run_in_batches(cases[i].e);
+        char *text = messages(r);
+        cr_expect(!r->p && strstr(text, cases[i].message), "%s: found\n%s", cases[i].e, text);
+        free(text);
+    }
+}
+
 Test(build_value, mistakes_are_named) {
     static const struct {
         const char *e, *message;
     } cases[] = {
         {"a + zeros([2, 4])",
-         "cannot add [2, 3] and [2, 4]: dimension 1 is 3 on the left and 4 on the right"},
-        {"a + zeros([2])", "cannot add [2, 3] and [2]: dimension -1 is 3 on the left and 2 on"},
+         "cannot add [2, 3] and [2, 4]: dimension 1 is 3 in the first and 4 in the second"},
+        {"a + zeros([2])", "cannot add [2, 3] and [2]: dimension -1 is 3 in the first and 2 in"},
         {"stack(1 // 0)", "division of 1 by zero"},
         {"i % 0", "division of integers by zero"},
         {"stack(9223372036854775807 + 1)", "too large for an integer"},
