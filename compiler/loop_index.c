@@ -66,6 +66,17 @@ const Ix *ix_data(Arena *a, const Expr *e, int64_t extent) {
     return ix_atom(a, (Atom){.kind = ATOM_DATA, .data = e, .by = extent});
 }
 
+/* Is div what mod leaves over: x/d for x%d, x/(d*e) for (x/e)%d? */
+static bool divides_on(const Atom *div, const Atom *mod) {
+    if (mod->by == div->by && ix_equal(mod->of, div->of))
+        return true;
+    if (mod->of->n != 1 || mod->of->c != 0 || mod->of->term[0].k != 1)
+        return false;
+    const Atom *inner = mod->of->term[0].atom;
+    return inner->kind == ATOM_DIV && div->by == mod->by * inner->by &&
+           ix_equal(inner->of, div->of);
+}
+
 /* k*d * (x/d) + k * (x%d) = k*x */
 static const Ix *join_div_mod(Arena *a, const Ix *x) {
     for (int i = 0; i < x->n; i++) {
@@ -73,15 +84,14 @@ static const Ix *join_div_mod(Arena *a, const Ix *x) {
         for (int j = 0; j < x->n && div->kind == ATOM_DIV; j++) {
             const Atom *mod = x->term[j].atom;
             int64_t k = x->term[j].k;
-            if (mod->kind != ATOM_MOD || mod->by != div->by || x->term[i].k != k * div->by ||
-                !ix_equal(mod->of, div->of))
+            if (mod->kind != ATOM_MOD || x->term[i].k != k * mod->by || !divides_on(div, mod))
                 continue;
             Ix *rest = ix_new(a, x->n);
             rest->c = x->c;
             for (int t = 0; t < x->n; t++)
                 if (t != i && t != j)
                     add_term(rest, x->term[t].atom, x->term[t].k);
-            return ix_add(a, rest, ix_scale(a, div->of, k));
+            return ix_add(a, rest, ix_scale(a, mod->of, k));
         }
     }
     return x;
