@@ -354,6 +354,7 @@ static void print_loop(Printer *p, const Stmt *st) {
 }
 
 static void print_statement(Printer *p, const Stmt *st) {
+    const char *cond;
     if (st->comment)
         emit_line(&p->e, "/* %s */", st->comment);
     switch (st->kind) {
@@ -378,8 +379,9 @@ static void print_statement(Printer *p, const Stmt *st) {
     case ST_JOIN_LANES:
         print_join_lanes(p, st);
         return;
-    case ST_IF:
-        emit_begin(&p->e, "if (%s)", print_expr(p, st->value, false));
+    case ST_IF: /* the forms of comparisons bring their parentheses */
+        cond = print_expr(p, st->value, false);
+        emit_begin(&p->e, cond[0] == '(' ? "if %s" : "if (%s)", cond);
         print_scope(p, &st->body);
         emit_end(&p->e, "");
         return;
