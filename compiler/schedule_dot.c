@@ -119,6 +119,26 @@ static int64_t largest_divisor(int64_t n, int64_t most) {
     return d;
 }
 
+/* Blocks of equally many tall tiles, `rows` of them or somewhat fewer: row numbers then stay below
+ * m, and subscripts fold. `height` low tiles in the place of height - 1 tall ones may make the
+ * number of tall ones divisible. */
+static void cut_row_blocks(Dot *d, int64_t rows) {
+    const int64_t tall = d->tall, low = d->low;
+    d->row_blocks = 0;
+    for (int64_t more = 0; more <= 2 && d->row_blocks * 4 < rows * 3; more++) {
+        int64_t t = tall - more * d->low_height, l = low + more * d->height;
+        if (t <= 0 || (more && d->height < 5))
+            break;
+        int64_t blocks = largest_divisor(t, rows);
+        if (blocks <= d->row_blocks || (more && l > t / blocks))
+            continue;
+        d->row_blocks = blocks;
+        d->block_tiles = t / blocks;
+        d->tall = t;
+        d->low = l;
+    }
+}
+
 /* Blocks for threads: panels first (a panel then serves all rows from the cache), rows where panels
  * are few, or where the left operand is too big to be streamed once a panel. */
 static void cut_blocks(Dot *d) {
@@ -138,12 +158,7 @@ static void cut_blocks(Dot *d) {
     int64_t rows = d->col_blocks < ENOUGH ? MIN(want, ENOUGH) / d->col_blocks : 1;
     if (left_bytes > 4 * MEGABYTE)
         rows = MAX(rows, left_bytes / MEGABYTE);
-    rows = MIN(rows, d->tall);
-    if (rows > 1) {
-        d->row_blocks = d->b.n > 1 ? largest_divisor(d->tall, rows) : rows;
-        d->block_tiles = (d->tall + d->row_blocks - 1) / d->row_blocks;
-        d->row_blocks = (d->tall + d->block_tiles - 1) / d->block_tiles;
-    }
+    cut_row_blocks(d, MIN(rows, d->tall));
 }
 
 /* ---- copies ---- */
@@ -329,11 +344,7 @@ static void block_rows(Dot *d, const Ix *b, const Ix *block, const Ix *panel, in
     Arena *a = s->arena;
     int depth = s->nest->depth;
     const Ix *u = ix_scale(a, block, d->block_tiles);
-    if (d->block_tiles > 1) {
-        const LoopVar *v =
-            nest_loop_to(s->nest, LOOP_SEQ, "u", d->block_tiles, u, dim_fixed(d->tall));
-        u = ix_add(a, u, ix_var(a, v));
-    }
+    u = ix_add(a, u, open_rounds(d, LOOP_SEQ, "u", d->block_tiles));
     dot_tile(d, b, ix_scale(a, u, d->height), u, d->height, panel, width);
     close_to(d, depth);
     if (!d->low)
@@ -379,14 +390,25 @@ static void product(Dot *d) {
     close_to(d, 0);
 }
 
-static bool has_costly_ops(const Group *g) {
+/* Ops that one element of n takes after the product, inlined ones with them; a costly one is many.
+ */
+static int ops_after(const Dot *d, const Node *n, int limit) {
+    const Fusion *f = d->s->fusion;
+    bool elsewhere = f->buffer_of[n->id] && f->group_of[n->id] != d->s->group;
+    if (n == d->n || elsewhere || op_info[n->op].kind == KIND_LEAF)
+        return 0;
+    int ops = op_info[n->op].flags & OPF_COSTLY ? limit : op_info[n->op].kind != KIND_MOVE;
+    for (int i = 0; i < n->nin && ops < limit; i++)
+        ops += ops_after(d, n->in[i], limit - ops);
+    return ops;
+}
+
+static bool is_long_epilogue(const Dot *d) {
+    enum { LONG = 7 };
     int ops = 0;
-    for (int i = 0; i < g->nodes.n; i++) {
-        ops += g->nodes.at[i] != g->anchor;
-        if (op_info[g->nodes.at[i]->op].flags & OPF_COSTLY)
-            return true;
-    }
-    return ops > 6 || g->stores.n > 2;
+    for (int i = 0; i < d->s->group->stores.n && ops < LONG; i++)
+        ops += ops_after(d, d->s->group->stores.at[i].node, LONG - ops);
+    return ops >= LONG || d->s->group->stores.n > 2;
 }
 
 static void schedule_tiled(Dot *d) {
@@ -399,7 +421,7 @@ static void schedule_tiled(Dot *d) {
     bool one_vector = d->panels == 0 && d->narrow <= LANES;
     cut_rows(d, one_vector ? 12 : 6);
     cut_blocks(d);
-    d->by_rows = d->m.count || has_costly_ops(s->group);
+    d->by_rows = d->m.count || is_long_epilogue(d);
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {
         bool rows = d->right.along_other == 1;

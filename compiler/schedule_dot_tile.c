@@ -22,12 +22,16 @@ static int64_t vector_width(const Tile *t, int v) {
     return MIN(t->width - v * LANES, LANES);
 }
 
+static bool is_one_column(const Tile *t, int v) {
+    return vector_width(t, v) == 1;
+}
+
 /* Opens the lanes of vector v, `width` of them; gives the column in the panel. */
 static const Ix *open_lanes(Tile *t, int v, int64_t width) {
     Sched *s = t->d->s;
     Arena *a = s->arena;
-    if (t->width == 1)
-        return ix_const(a, 0);
+    if (is_one_column(t, v))
+        return ix_const(a, v * LANES);
     const LoopVar *j = nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(width));
     return ix_offset(a, ix_var(a, j), v * LANES);
 }
@@ -42,32 +46,35 @@ static void open_accumulators(Tile *t) {
     for (int i = 0; i < t->height; i++)
         for (int v = 0; v < t->vectors; v++) {
             const char *name = arena_printf(s->arena, "c%d%d", i, v);
-            t->sum[i][v] = t->width == 1 ? nest_var(s->nest, name, expr_const(s->arena, DT_F32, 0))
-                                         : nest_lanes(s->nest, name, DT_F32, true, 0, NULL, 0);
+            t->sum[i][v] = is_one_column(t, v)
+                               ? nest_var(s->nest, name, expr_const(s->arena, DT_F32, 0))
+                               : nest_lanes(s->nest, name, DT_F32, true, 0, NULL, 0);
         }
 }
 
+/* One k: the panel's row stays in registers while each row's number meets it. */
 static void multiply(Tile *t, const Ix *k) {
     Dot *d = t->d;
     Sched *s = d->s;
     Arena *a = s->arena;
-    const Expr *left[MAX_HEIGHT];
+    const Expr *right[2];
     int depth = s->nest->depth;
-    for (int i = 0; i < t->height; i++) {
-        const Expr *e = dot_left(d, t->b, ix_offset(a, t->row, i), k, t->tile, i);
-        left[i] = expr_local(a, nest_let(s->nest, arena_printf(a, "a%d", i), e), NULL);
-    }
     for (int v = 0; v < t->vectors; v++) {
         const Ix *j = open_lanes(t, v, d->right.padded ? LANES : vector_width(t, v));
         const Expr *e = dot_right(d, t->b, k, t->panel, j);
-        const Local *right = nest_let(s->nest, arena_printf(a, "b%d", v), e);
-        for (int i = 0; i < t->height; i++) {
-            const Expr *sum = expr_local(a, t->sum[i][v], NULL);
-            sum = expr_fma(a, left[i], expr_local(a, right, NULL), sum);
-            nest_set(s->nest, t->sum[i][v], NULL, sum);
-        }
+        right[v] = expr_local(a, nest_let(s->nest, arena_printf(a, "b%d", v), e), NULL);
         close_to(t, depth);
     }
+    open_lanes(t, 0, LANES);
+    for (int i = 0; i < t->height; i++) {
+        const Expr *e = dot_left(d, t->b, ix_offset(a, t->row, i), k, t->tile, i);
+        e = expr_local(a, nest_let(s->nest, arena_printf(a, "a%d", i), e), NULL);
+        for (int v = 0; v < t->vectors; v++) {
+            const Expr *sum = expr_local(a, t->sum[i][v], NULL);
+            nest_set(s->nest, t->sum[i][v], NULL, expr_fma(a, e, right[v], sum));
+        }
+    }
+    close_to(t, depth);
 }
 
 /* The lanes of vector v that are columns of the result; gives the column in the panel. */
