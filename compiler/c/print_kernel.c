@@ -28,7 +28,7 @@ const char *print_name(const Printer *p, const void *of) {
 }
 
 static bool is_taken(const Printer *p, const char *name) {
-    static const char *const reserved[] = {"t", "n", "rt", "step", "seed", "nn"};
+    static const char *const reserved[] = {"t", "n", "rt", "step", "seed", "nn", "v8", "v8i", "v8u"};
     for (int i = 0; i < COUNT_OF(reserved); i++)
         if (strcmp(reserved[i], name) == 0)
             return true;
