@@ -24,7 +24,7 @@ MAIN := $(B)/compiler/main.o
 LIB := $(filter-out $(MAIN),$(OBJ)) $(B)/nn.tab.o $(B)/nn.lex.o $(B)/embedded.o
 EMBED := $(wildcard runtime/*.h templates/*) compiler/std.nn
 
-UNIT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c tests/ops/test_*.c))
 UNIT_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 RT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/runtime/test_*.c))
 
@@ -83,7 +83,14 @@ $(B)/tests/unit/%.o: tests/unit/%.c | $(B)/nn.tab.h $(B)/nn.lex.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -Itests/unit $(WARN) -Wno-missing-prototypes -Wno-pedantic $(CFLAGS) -c -o $@ $<
 
+$(B)/tests/ops/%.o: tests/ops/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -Itests/unit $(WARN) -Wno-missing-prototypes -Wno-pedantic $(CFLAGS) -c -o $@ $<
+
 $(B)/tests/unit/test_%: $(B)/tests/unit/test_%.o $(UNIT_HELP) $(B)/libnnc.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lm
+
+$(B)/tests/ops/test_%: $(B)/tests/ops/test_%.o $(UNIT_HELP) $(B)/libnnc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lm
 
 $(B)/tests/runtime/test_%: tests/runtime/test_%.c
