@@ -468,7 +468,8 @@ static void find_stored(Fuser *f) {
         const Region *region = f->compiler->program->regions.at[r];
         for (int i = 0; i < region->writes.n; i++) {
             Node *v = region->writes.at[i].value;
-            if (!is_leaf(v))
+            if (!is_leaf(v) || (v->op == OP_read && v->attr.home != region->writes.at[i].home &&
+                                is_written(f, v->attr.home)))
                 f->stored[v->id] = true;
         }
     }

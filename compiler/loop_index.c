@@ -242,9 +242,45 @@ static void atom_range(const Atom *atom, int64_t *lo, int64_t *hi) {
     }
 }
 
+static int64_t coefficient_of(const Ix *x, const Atom *atom) {
+    for (int i = 0; i < x->n; i++)
+        if (atom_equal(x->term[i].atom, atom))
+            return x->term[i].k;
+    return 0;
+}
+
+/* A term k*v with base + v < total, where x holds k*base too: the two together stay below k*total. */
+static const LoopVar *limited(const Ix *x) {
+    for (int i = 0; i < x->n; i++) {
+        const LoopVar *v = x->term[i].atom->kind == ATOM_VAR ? x->term[i].atom->var : NULL;
+        if (!v || !v->base || v->base->n == 0)
+            continue;
+        int b = 0;
+        while (b < v->base->n &&
+               coefficient_of(x, v->base->term[b].atom) == x->term[i].k * v->base->term[b].k)
+            b++;
+        if (b == v->base->n)
+            return v;
+    }
+    return NULL;
+}
+
+static bool is_in(const Ix *x, const Atom *atom) {
+    return coefficient_of(x, atom) != 0;
+}
+
 void ix_range(const Ix *x, int64_t *lo, int64_t *hi) {
+    const LoopVar *v = limited(x);
     *lo = *hi = x->c;
     for (int i = 0; i < x->n; i++) {
+        if (v && x->term[i].atom->kind == ATOM_VAR && x->term[i].atom->var == v) {
+            int64_t k = x->term[i].k, all = k * (v->total.n - 1) - k * v->base->c;
+            *lo += MIN(0, all);
+            *hi += MAX(0, all);
+            continue;
+        }
+        if (v && is_in(v->base, x->term[i].atom))
+            continue;
         int64_t l, h, k = x->term[i].k;
         atom_range(x->term[i].atom, &l, &h);
         *lo += k > 0 ? k * l : k * h;

@@ -329,14 +329,6 @@ RT_INLINE int32_t rt_min32i(v8i a, v8i b, v8i c, v8i d) {
     return r;
 }
 
-RT_INLINE bool rt_any32(v8i a, v8i b, v8i c, v8i d) {
-    return any8(a | b | c | d);
-}
-
-RT_INLINE bool rt_all32(v8i a, v8i b, v8i c, v8i d) {
-    return !any8(~(a & b & c & d));
-}
-
 /* The same for lanes kept one by one. */
 #define RT_JOIN(name, T, expression)                                                               \
     RT_INLINE T name(const T *lane) {                                                              \
@@ -359,7 +351,6 @@ RT_JOINS(f64, double, rt_min64(x, y), rt_max64(x, y))
 RT_JOINS(i32, int32_t, x < y ? x : y, x > y ? x : y)
 RT_JOINS(i64, int64_t, x < y ? x : y, x > y ? x : y)
 RT_JOINS(u8, unsigned char, x < y ? x : y, x > y ? x : y)
-RT_JOINS(bool, unsigned char, x < y ? x : y, x > y ? x : y)
 #undef RT_JOINS
 #undef RT_JOIN
 

@@ -1,5 +1,8 @@
 /* print_expr.c: expressions of the loop IR as C: vectors of eight where they depend on the lane loop. */
 #include "print_kernel.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- subscripts ---- */
@@ -308,6 +311,20 @@ static const char *source_text(Printer *p, const Expr *e) {
 
 /* ---- ops ---- */
 
+/* The shortest text that reads back equal: 0.5f, (-1e-05f). */
+static const char *float_text(Printer *p, float x) {
+    if (!(x - x == 0.0f))
+        return emit_double(p->arena, (double)x);
+    char text[32];
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)x);
+        if (strtof(text, NULL) == x)
+            break;
+    }
+    const char *dot = strpbrk(text, ".e") ? "" : ".0";
+    return print_text(p, signbit(x) ? "(%s%sf)" : "%s%sf", text, dot);
+}
+
 const char *print_constant(Printer *p, DType t, double value, bool lanes) {
     const char *s;
     if (t == DT_BOOL)
@@ -317,9 +334,7 @@ const char *print_constant(Printer *p, DType t, double value, bool lanes) {
     if (t != DT_F32)
         return print_text(p, lanes ? "bc8i(%s)" : "%s",
                           value == INT32_MIN ? "INT32_MIN" : print_text(p, "%.0f", value));
-    s = emit_double(p->arena, (double)(float)value);
-    if (strpbrk(s, "0123456789"))
-        s = print_text(p, "%s%sf", s, strpbrk(s, ".en") ? "" : ".0");
+    s = float_text(p, (float)value);
     return lanes ? print_text(p, "bc8(%s)", s) : s;
 }
 

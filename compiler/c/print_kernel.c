@@ -207,10 +207,6 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
         value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), name);
     } else {
         const char *suffix = l->dtype == DT_F32 ? "" : "i";
-        if (l->dtype == DT_BOOL) {
-            op = st->op == OP_max || st->op == OP_sum ? "any" : "all";
-            suffix = "";
-        }
         value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op, suffix, name, name, name, name);
     }
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),

@@ -1,0 +1,352 @@
+/* test_kernels.c: graphs lowered to kernels give the oracle's values, the same bits for any number of threads. */
+#include "kernel_case.h"
+#include <criterion/criterion.h>
+
+#define SHAPE(...) shape_of(COUNT_OF(((int64_t[]){__VA_ARGS__})), (const int64_t[]){__VA_ARGS__})
+
+static void check(KernelCase *c) {
+    const char *wrong = case_check(c);
+    cr_assert_null(wrong, "%s", wrong);
+    case_free(c);
+}
+
+/* ---- maps ---- */
+
+static Node *apply(Graph *g, Op op, Node *x, Node *positive) {
+    switch (op_info[op].args) {
+    case 1:
+        return graph_unary(g, op, op == OP_log || op == OP_sqrt || op == OP_rsqrt || op == OP_log1p ? positive : x);
+    case 2:
+        return graph_binary(g, op, op == OP_pow ? positive : x, op == OP_pow ? x : positive);
+    default:
+        return graph_fma(g, x, positive, x);
+    }
+}
+
+static void all_maps(DType t) {
+    KernelCase *c = case_new(t);
+    Node *x = case_input(c, "x", t, SHAPE(3, 13), -0.95, 0.95);
+    Node *p = case_input(c, "p", t, SHAPE(3, 13), 0.1, 3);
+    for (int op = 0; op < OP_N; op++) {
+        if (op_info[op].kind != KIND_MAP || op == OP_cast || op == OP_not || op == OP_and || op == OP_or ||
+            op == OP_where)
+            continue;
+        Node *y = apply(c->g, (Op)op, x, p);
+        case_output(c, y->dtype == DT_BOOL ? graph_where(c->g, y, x, p) : y);
+    }
+    Node *lt = graph_binary(c->g, OP_lt, x, p), *ne = graph_binary(c->g, OP_ne, x, p);
+    case_output(c, graph_binary(c->g, OP_and, graph_unary(c->g, OP_not, lt), ne));
+    case_output(c, graph_cast(c->g, graph_binary(c->g, OP_or, lt, ne), DT_I32));
+    case_output(c, graph_cast(c->g, graph_cast(c->g, graph_binary(c->g, OP_mul, x, p), DT_I32), t));
+    c->tolerance = t == DT_F32 ? 3e-6 : 0;
+    check(c);
+}
+
+Test(kernels, maps) {
+    all_maps(DT_F32);
+}
+
+Test(kernels, maps_f64) {
+    all_maps(DT_F64);
+}
+
+Test(kernels, maps_of_integers) {
+    KernelCase *c = case_new(DT_F32);
+    static const Op op[] = {OP_add, OP_sub, OP_mul, OP_floordiv, OP_mod, OP_minimum, OP_maximum};
+    Node *x = case_input(c, "x", DT_I32, SHAPE(29), -20, 20), *y = case_input(c, "y", DT_I32, SHAPE(29), 1, 9);
+    for (int i = 0; i < COUNT_OF(op); i++)
+        case_output(c, graph_binary(c->g, op[i], x, y));
+    case_output(c, graph_unary(c->g, OP_abs, graph_unary(c->g, OP_neg, x)));
+    case_output(c, graph_unary(c->g, OP_sign, x));
+    Node *u = case_input(c, "u", DT_U8, SHAPE(29), 0, 255);
+    case_output(c, graph_cast(c->g, u, DT_F32));
+    case_output(c, graph_cast(c->g, x, DT_BOOL));
+    check(c);
+}
+
+Test(kernels, large_map_in_tiles) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(129, 301), -2, 2);
+    case_output(c, graph_unary(c->g, OP_tanh, graph_unary(c->g, OP_exp, x)));
+    cr_assert_eq(case_lower(c), 1);
+    cr_assert_gt(c->compiler.lowered->kernels.at[0]->tiles, 1);
+    check(c);
+}
+
+/* ---- movement ---- */
+
+Test(kernels, movement_folds_into_loads) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(4, 6, 10), -2, 2);
+    Node *row = case_input(c, "row", DT_F32, SHAPE(1, 10), -2, 2);
+    Shape flat = SHAPE(24, 10), swapped = SHAPE(10, 24), part = SHAPE(3, 3, 4), wide = SHAPE(24, 10);
+    Node *y = graph_reshape(c->g, x, &flat);
+    case_output(c, graph_binary(c->g, OP_add, y, graph_broadcast(c->g, row, &wide)));
+    Node *back = graph_permute(c->g, x, (const int[]){2, 0, 1});
+    case_output(c, graph_unary(c->g, OP_neg, graph_reshape(c->g, back, &swapped)));
+    Node *cut = graph_slice(c->g, x, (const int64_t[]){1, 5, 2}, (const int64_t[]){1, -2, 2}, &part);
+    case_output(c, graph_unary(c->g, OP_abs, cut));
+    case_output(c, back);
+    check(c);
+}
+
+Test(kernels, concat_and_pad) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(3, 5), -2, 2), *y = case_input(c, "y", DT_F32, SHAPE(3, 11), -2, 2);
+    case_output(c, graph_concat(c->g, 3, (Node *[]){x, graph_unary(c->g, OP_neg, y), x}, 1));
+    Shape padded = SHAPE(6, 9);
+    case_output(c, graph_pad(c->g, x, (const int64_t[]){2, 1}, &padded, 7));
+    Node *t = case_input(c, "t", DT_F32, SHAPE(2, 5), -2, 2);
+    case_output(c, graph_concat(c->g, 2, (Node *[]){x, t}, 0));
+    check(c);
+}
+
+Test(kernels, leaves) {
+    KernelCase *c = case_new(DT_F32);
+    static const double list[] = {3, 1, 4, 1, 5, 9};
+    Shape s = SHAPE(2, 3);
+    Node *lr = case_scalar(c, "lr", DT_F32, 0.25);
+    Node *table = graph_data(c->g, DT_F32, &s, list);
+    case_output(c, graph_binary(c->g, OP_mul, table, graph_broadcast_to(c->g, lr, &s)));
+    case_output(c, graph_iota(c->g, &s, 1));
+    case_output(c, graph_constant(c->g, DT_F32, &s, 0.1));
+    check(c);
+}
+
+/* ---- reductions ---- */
+
+static void reductions(DType t, int64_t rows, int64_t length) {
+    KernelCase *c = case_new(t);
+    Node *x = case_input(c, "x", t, SHAPE(rows, length), -2, 2);
+    static const Op op[] = {OP_sum, OP_max, OP_min};
+    for (int i = 0; i < COUNT_OF(op); i++)
+        for (unsigned axes = 1; axes < 4; axes++)
+            case_output(c, graph_reduce(c->g, op[i], graph_unary(c->g, OP_abs, x), axes));
+    case_output(c, graph_argreduce(c->g, OP_argmax, x, 1));
+    case_output(c, graph_argreduce(c->g, OP_argmin, x, 0));
+    check(c);
+}
+
+Test(kernels, reductions) {
+    reductions(DT_F32, 7, 10);
+    reductions(DT_F32, 3, 1);
+    reductions(DT_F32, 150, 70);
+}
+
+Test(kernels, reductions_f64) {
+    reductions(DT_F64, 70, 43);
+}
+
+Test(kernels, long_rows) {
+    reductions(DT_F32, 2, 2500);
+    reductions(DT_F32, 3, 40000);
+}
+
+Test(kernels, products_and_integers) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(5, 37), 0.8, 1.2), *y = case_input(c, "y", DT_I32, SHAPE(5, 37), -9, 9);
+    case_output(c, graph_reduce(c->g, OP_prod, x, 2));
+    case_output(c, graph_reduce(c->g, OP_sum, y, 2));
+    case_output(c, graph_reduce(c->g, OP_max, y, 1));
+    check(c);
+}
+
+Test(kernels, reduction_over_scattered_axes) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(4, 5, 6, 7), -1, 1);
+    case_output(c, graph_reduce(c->g, OP_sum, x, 1 | 4));
+    case_output(c, graph_reduce(c->g, OP_max, x, 1 | 8));
+    case_output(c, graph_reduce(c->g, OP_sum, x, 2 | 4));
+    check(c);
+}
+
+/* ---- rows ---- */
+
+static Node *keep(Graph *g, Op op, Node *x) {
+    Shape one = x->shape;
+    one.dim[x->shape.rank - 1] = (Dim){.n = 1};
+    Node *r = graph_reduce(g, op, x, 1u << (x->shape.rank - 1));
+    return graph_broadcast(g, graph_reshape(g, r, &one), &x->shape);
+}
+
+Test(kernels, softmax_is_one_kernel) {
+    static const int64_t length[] = {5, 10, 64, 333, 1500};
+    for (int i = 0; i < COUNT_OF(length); i++) {
+        KernelCase *c = case_new(DT_F32);
+        Node *x = case_input(c, "x", DT_F32, SHAPE(9, length[i]), -3, 3);
+        Node *e = graph_unary(c->g, OP_exp, graph_binary(c->g, OP_sub, x, keep(c->g, OP_max, x)));
+        case_output(c, graph_binary(c->g, OP_div, e, keep(c->g, OP_sum, e)));
+        cr_assert_eq(case_lower(c), 1);
+        check(c);
+    }
+}
+
+static Node *constant_like(Graph *g, Node *x, double v) {
+    return graph_constant(g, x->dtype, &x->shape, v);
+}
+
+/* -log softmax(z)[label], mean over the rows */
+static Node *cross_entropy(Graph *g, Node *z, Node *label) {
+    Node *shifted = graph_binary(g, OP_sub, z, keep(g, OP_max, z));
+    Node *sum = graph_reduce(g, OP_sum, graph_unary(g, OP_exp, shifted), 2);
+    Node *loss = graph_binary(g, OP_sub, graph_unary(g, OP_log, sum), graph_pick(g, shifted, label));
+    Node *total = graph_reduce(g, OP_sum, loss, 1);
+    return graph_binary(g, OP_div, total, constant_like(g, total, (double)z->shape.dim[0].n));
+}
+
+Test(kernels, cross_entropy_and_its_gradient) {
+    KernelCase *c = case_new(DT_F32);
+    Node *z = case_input(c, "z", DT_F32, SHAPE(64, 10), -3, 3), *label = case_input(c, "label", DT_I32, SHAPE(64), 0, 10);
+    Node *loss = cross_entropy(c->g, z, label), *dz, *blame;
+    cr_assert(grad_build(c->g, loss, &z, 1, &dz, &blame));
+    case_output(c, graph_check(c->g, loss));
+    case_output(c, dz);
+    check(c);
+}
+
+Test(kernels, layernorm_and_its_gradient) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(12, 96), -3, 3), *gamma = case_input(c, "gamma", DT_F32, SHAPE(96), 0, 2);
+    Node *n = graph_constant(c->g, DT_F32, &x->shape, 96);
+    Node *d = graph_binary(c->g, OP_sub, x, graph_binary(c->g, OP_div, keep(c->g, OP_sum, x), n));
+    Node *var = graph_binary(c->g, OP_div, keep(c->g, OP_sum, graph_binary(c->g, OP_mul, d, d)), n);
+    Node *y = graph_binary(c->g, OP_mul, d, graph_unary(c->g, OP_rsqrt, graph_binary(c->g, OP_add, var, constant_like(c->g, var, 1e-5))));
+    y = graph_binary(c->g, OP_mul, y, graph_broadcast_to(c->g, gamma, &x->shape));
+    case_output(c, y);
+    Node *loss = graph_reduce(c->g, OP_sum, graph_unary(c->g, OP_sin, y), 3), *dx[2], *blame;
+    cr_assert(grad_build(c->g, loss, (Node *[]){x, gamma}, 2, dx, &blame));
+    case_output(c, dx[0]);
+    case_output(c, dx[1]);
+    c->tolerance = 1e-5;
+    check(c);
+}
+
+/* ---- indices ---- */
+
+Test(kernels, gather_pick_scatter) {
+    KernelCase *c = case_new(DT_F32);
+    Node *table = case_input(c, "table", DT_F32, SHAPE(11, 6), -1, 1);
+    Node *index = case_input(c, "index", DT_I32, SHAPE(4, 5), 0, 11);
+    Node *rows = graph_gather(c->g, table, index);
+    case_output(c, graph_unary(c->g, OP_neg, rows));
+    Node *column = case_input(c, "column", DT_I32, SHAPE(11), 0, 6);
+    case_output(c, graph_pick(c->g, table, column));
+    case_output(c, graph_scatter_add(c->g, table, index, graph_unary(c->g, OP_abs, rows)));
+    Node *flat = case_input(c, "flat", DT_F32, SHAPE(11), -1, 1), *more = case_input(c, "more", DT_F32, SHAPE(4, 5), 0, 1);
+    case_output(c, graph_scatter_add(c->g, flat, index, more));
+    case_output(c, graph_gather(c->g, flat, index));
+    check(c);
+}
+
+Test(kernels, run_time_slices) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(9, 7), -1, 1), *at = case_scalar(c, "at", DT_I32, 3);
+    Node *cut = graph_slice_at(c->g, x, at, 0, 4);
+    case_output(c, cut);
+    case_output(c, graph_slice_at(c->g, x, at, 1, 2));
+    case_output(c, graph_put_at(c->g, x, graph_unary(c->g, OP_neg, cut), at, 0));
+    check(c);
+}
+
+Test(kernels, running_sums) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(5, 6, 7), -1, 1);
+    for (int axis = 0; axis < 3; axis++)
+        case_output(c, graph_cumsum(c->g, x, axis, axis == 1));
+    check(c);
+}
+
+Test(kernels, random_numbers) {
+    KernelCase *c = case_new(DT_F32);
+    Node *count = case_scalar(c, "count", DT_I32, 5);
+    Shape s = SHAPE(5, 7), n = SHAPE(50);
+    case_output(c, graph_random(c->g, OP_rand, count, 77, DT_F32, &s, 0, 0));
+    case_output(c, graph_random(c->g, OP_randn, count, 78, DT_F32, &s, 0, 0));
+    case_output(c, graph_random(c->g, OP_randint, count, 79, DT_I32, &s, -3, 12));
+    case_output(c, graph_random(c->g, OP_permutation, count, 80, DT_I32, &n, 0, 0));
+    check(c);
+}
+
+/* ---- homes ---- */
+
+Test(kernels, update_in_place_after_readers) {
+    KernelCase *c = case_new(DT_F32);
+    Home *w = case_home(c, "w", DT_F32, SHAPE(40), -1, 1);
+    Node *old = graph_read(c->g, w);
+    Node *next = graph_binary(c->g, OP_add, old, graph_unary(c->g, OP_exp, old));
+    case_output(c, graph_reduce(c->g, OP_sum, graph_unary(c->g, OP_sin, old), 1));
+    case_write(c, w, next);
+    cr_assert_eq(case_lower(c), 2, "no copy is needed");
+    check(c);
+}
+
+Test(kernels, homes_change_places) {
+    KernelCase *c = case_new(DT_F32);
+    Home *a = case_home(c, "a", DT_F32, SHAPE(40), -1, 1), *b = case_home(c, "b", DT_F32, SHAPE(40), -1, 1);
+    Node *x = graph_read(c->g, a), *y = graph_read(c->g, b);
+    case_write(c, a, y);
+    case_write(c, b, x);
+    check(c);
+}
+
+Test(kernels, reversed_in_its_own_home) {
+    KernelCase *c = case_new(DT_F32);
+    Home *a = case_home(c, "a", DT_F32, SHAPE(40), -1, 1);
+    Shape s = SHAPE(40);
+    Node *x = graph_slice(c->g, graph_read(c->g, a), (const int64_t[]){39}, (const int64_t[]){-1}, &s);
+    case_write(c, a, graph_unary(c->g, OP_neg, x));
+    check(c);
+}
+
+Test(kernels, values_cross_regions) {
+    KernelCase *c = case_new(DT_F32);
+    Home *a = case_home(c, "a", DT_F32, SHAPE(4, 10), -1, 1);
+    Node *old = graph_read(c->g, a), *twice = graph_binary(c->g, OP_add, old, old);
+    Node *e = graph_unary(c->g, OP_exp, twice);
+    case_output(c, graph_reduce(c->g, OP_sum, e, 2));
+    case_write(c, a, e);
+    case_region(c);
+    case_output(c, graph_binary(c->g, OP_add, old, graph_read(c->g, a)));
+    case_output(c, graph_binary(c->g, OP_mul, twice, e));
+    check(c);
+}
+
+/* y = a + b x + c x^2 + d x^3 fitted to sin x: gradients and update */
+Test(kernels, polynomial_step_is_two_kernels) {
+    KernelCase *c = case_new(DT_F32);
+    static const char *const name[] = {"a", "b", "c", "d"};
+    Node *x = case_input(c, "x", DT_F32, SHAPE(1500), -3.14, 3.14), *p[4], *dp[4], *blame;
+    Home *home[4];
+    Node *y = NULL, *power = constant_like(c->g, x, 1);
+    for (int i = 0; i < 4; i++) {
+        home[i] = case_home(c, name[i], DT_F32, shape_scalar(), -1, 1);
+        p[i] = graph_read(c->g, home[i]);
+        Node *term = graph_binary(c->g, OP_mul, graph_broadcast_to(c->g, p[i], &x->shape), power);
+        y = y ? graph_binary(c->g, OP_add, y, term) : term;
+        power = graph_binary(c->g, OP_mul, power, x);
+    }
+    Node *d = graph_binary(c->g, OP_sub, y, graph_unary(c->g, OP_sin, x));
+    Node *loss = graph_reduce(c->g, OP_sum, graph_binary(c->g, OP_mul, d, d), 1);
+    cr_assert(grad_build(c->g, loss, p, 4, dp, &blame));
+    case_output(c, graph_check(c->g, loss));
+    for (int i = 0; i < 4; i++) {
+        Node *step = graph_binary(c->g, OP_mul, constant_like(c->g, p[i], 1e-6), dp[i]);
+        case_write(c, home[i], graph_binary(c->g, OP_sub, p[i], step));
+    }
+    cr_assert_leq(case_lower(c), 3);
+    check(c);
+}
+
+/* ---- run-time counts ---- */
+
+Test(kernels, run_time_rows) {
+    KernelCase *c = case_new(DT_F32);
+    c->count = 5;
+    Node *x = case_count_home(c, "x", 12, 9, 5);
+    Node *e = graph_unary(c->g, OP_exp, x);
+    case_output(c, e);
+    case_output(c, graph_reduce(c->g, OP_sum, e, 2));
+    case_output(c, graph_reduce(c->g, OP_sum, e, 1));
+    case_output(c, graph_reduce(c->g, OP_sum, x, 3));
+    check(c);
+}
