@@ -240,6 +240,7 @@ struct Build {
     int region_start; /* number of the first node that can belong to the open region */
     VEC(Node *)
     current; /* by home id: the version that the open region has of it, NULL: not read yet */
+    VEC(bool) user_names; /* by node id: the name was given by a `let` of the user */
     VEC(Home *) versions; /* by node id: the home that a written value became a version of */
     VEC(Change) changes;  /* by home id */
     Place start;          /* the start block while something else is built */

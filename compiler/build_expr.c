@@ -264,12 +264,25 @@ Value build_expr(Build *b, Env *env, Ast *e) {
 
 /* ---- statements of functions, layers and rules: run while nnc runs ---- */
 
+/* A user's name for a value wins over the name of the function that made it; the first one stays. */
+static void name_value(Build *b, Node *n, const Ast *pattern) {
+    if (n->region != b->region || home_of_version(b, n))
+        return;
+    while (b->user_names.n <= n->id)
+        vec_push(b->arena, &b->user_names, false);
+    bool user = !diag_file(b->diag, pattern->span.file)->library;
+    if (n->name && (!user || b->user_names.at[n->id]))
+        return;
+    n->name = pattern->name;
+    b->user_names.at[n->id] = user;
+}
+
 static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {
     if (pattern->kind == AST_NAME) {
         if (strcmp(pattern->name, "_") == 0)
             return;
-        if (v.kind == V_TENSOR && !v.node->name && v.node->region == b->region)
-            v.node->name = pattern->name;
+        if (v.kind == V_TENSOR)
+            name_value(b, v.node, pattern);
         env_add(b, env, pattern->name, kind, v, pattern->span);
         return;
     }
