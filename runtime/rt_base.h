@@ -48,6 +48,14 @@
 #define RT_INLINE static inline __attribute__((always_inline, unused))
 #define rt_restrict __restrict
 
+/* Before a loop: asks the compiler to put n of its rounds side by side. */
+#define RT_PRAGMA(x) _Pragma(#x)
+#if defined(__clang__)
+#define RT_UNROLL(n) RT_PRAGMA(clang loop unroll_count(n))
+#else
+#define RT_UNROLL(n) RT_PRAGMA(GCC unroll n)
+#endif
+
 /* Which vector instructions the file is made for. -DRT_BASELINE: none beyond the compiler's default,
  * for old processors; multiply-adds then round twice, so the bits are others. */
 #if defined(__x86_64__) && !defined(RT_BASELINE)

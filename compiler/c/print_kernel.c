@@ -342,6 +342,8 @@ static void print_loop(Printer *p, const Stmt *st) {
         names++; /* `last` stays in the open block */
     } else {
         const char *limit = limit_text(p, v), *name = print_new_name(p, v, v->name);
+        if (v->unroll > 1)
+            emit_line(&p->e, "RT_UNROLL(%d)", v->unroll);
         emit_begin(&p->e, "for (int %s = 0; %s < %s; %s++)", name, name, limit, name);
     }
     print_scope(p, &st->body);
