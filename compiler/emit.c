@@ -156,7 +156,7 @@ const char *emit_double(Arena *a, double x) {
             continue;
         if (!strpbrk(s, ".e"))
             s = arena_printf(a, "%s.0", s);
-        return signbit(x) ? arena_printf(a, "(%s)", s) : s;
+        return s;
     }
     bug("emit: %g has no text", x);
 }

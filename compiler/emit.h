@@ -33,7 +33,7 @@ void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char
 
 /* Text as a C string literal with its quotes; no trigraphs, no byte outside ASCII. */
 const char *emit_string(Arena *a, const char *s);
-/* A double as a C constant that reads back equal: 0.5, 1e-08, INFINITY, (-INFINITY), NAN. */
+/* A double as a C constant that reads back equal: 0.5, -1e-08, HUGE_VAL, (-HUGE_VAL), NAN. */
 const char *emit_double(Arena *a, double x);
 /* A name that is no keyword of C or C++ and no macro of the headers: the name itself or with '_'.
  */

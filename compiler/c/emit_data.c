@@ -90,7 +90,7 @@ static void emit_raw(CEmit *x, const DataSource *s) {
 static void emit_tensor(CEmit *x, const DataSource *s) {
     const char *at = arena_printf(x->arena, "nn->sources[%d]", s->id);
     emit_line(&x->e, "%s.field = &nn_fields[%d];", at, s->id);
-    emit_line(&x->e, "%s.file = NN_PROGRAM;", at);
+    emit_line(&x->e, "snprintf(%s.file, sizeof %s.file, \"%%s\", NN_PROGRAM);", at, at);
     emit_line(&x->e, "%s.type = %s;", at, c_rt_type(s->dtype));
     emit_line(&x->e, "%s.rows = %lld;", at, (long long)s->rows);
     emit_line(&x->e, "%s.row_elements = %lld;", at, (long long)s->row_elements);

@@ -109,12 +109,17 @@ static const char *integer_text(CEmit *x, int64_t i) {
     return arena_printf(x->arena, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, suffix);
 }
 
+static const char *signed_double(CEmit *x, double f) {
+    const char *s = emit_double(x->arena, f);
+    return s[0] == '-' ? arena_printf(x->arena, "(%s)", s) : s;
+}
+
 static const char *const_text(CEmit *x, const HExpr *h) {
     switch (h->type) {
     case HT_INT:
         return integer_text(x, h->i);
     case HT_REAL:
-        return emit_double(x->arena, h->f);
+        return signed_double(x, h->f);
     case HT_BOOL:
         return h->i ? "true" : "false";
     case HT_STRING:
@@ -132,8 +137,8 @@ static const char *as_host(CEmit *x, HType type, const char *at) {
 
 static const char *node_text(CEmit *x, const Node *n) {
     if (n->op == OP_constant)
-        return emit_double(x->arena, n->attr.constant.data ? n->attr.constant.data[0]
-                                                           : n->attr.constant.value);
+        return signed_double(x, n->attr.constant.data ? n->attr.constant.data[0]
+                                                      : n->attr.constant.value);
     if (n->op == OP_scalar)
         return arena_printf(x->arena, "nn->scalars.%s", n->attr.scalar->name);
     if (n->op == OP_count)
