@@ -88,11 +88,25 @@ void ref_put_tensor(Ref *r, const Tensor *t, DType type, const char *format);
 const char *ref_take_text(Ref *r);
 void ref_print(Ref *r); /* the text to standard output */
 
+/* ---- trace.c: files that a trainer wrote with --trace ---- */
+
+typedef struct Trace { /* the tensors of one safetensors file */
+    int n;
+    const char **keys;
+    Tensor *tensors;
+} Trace;
+
+/* false: *why says what is wrong with the file. */
+bool trace_read(Arena *a, const char *path, Trace *out, const char **why);
+/* NULL: it is not there. */
+const Tensor *trace_find(const Trace *t, const char *key);
+
 /* ---- lockstep.c ---- */
 
-/* Compares every execution that a trainer wrote with --trace to `folder` with the oracle in f64 and
- * f32; prints one line each to `out`. Exit code 1 when one is further off than rounding explains,
- * 2 when a file cannot be read or there is none. */
-int lockstep(Compiler *c, const char *folder, uint64_t seed, FILE *out);
+/* Compares every execution of a region that a trainer wrote with --trace to `folder` with the
+ * oracle in f64 and f32, run from the same state; prints a line each to `out`. c has been through
+ * all passes; the oracle evaluates the graph as it was before them. Exit code 1 when a value is
+ * further off than rounding explains, 2 when a file cannot be read or there is none. */
+int lockstep(const Compiler *c, const char *folder, uint64_t seed, FILE *out);
 
 #endif

@@ -1,0 +1,361 @@
+/* lockstep.c: compares traced executions of regions with the oracle, each from the same state.
+ *
+ * A trainer run with --trace DIR writes REGION-STEP-before.safetensors (homes, results of earlier
+ * regions, scalars, counts and batch rows that the region reads) and -after (what it leaves
+ * behind). The oracle evaluates the region of the program as it was built, before any pass, in f64
+ * and f32. A tensor is right when it is no further from the f64 values than three times what the
+ * f32 values are, plus the rounding that storing it makes.
+ *
+ * Tensors that are no homes have the names of the trainer's buffers; they are found through the
+ * region's list of outputs, whose order no pass changes.
+ */
+#include "front.h"
+#include "ref.h"
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One execution of one region. */
+typedef struct Step {
+    int region;
+    int64_t number;
+    Trace before, after;
+} Step;
+
+typedef struct Lockstep {
+    Arena *arena; /* of one execution */
+    const Compiler *c;
+    Program *raw; /* as built */
+    const char *folder;
+    uint64_t seed;
+    FILE *out;
+    const Step *step;
+    const char *missing; /* what the oracle asked for and the trace lacks */
+} Lockstep;
+
+/* The tensor that is worst in an execution. */
+typedef struct Worst {
+    const char *key;
+    double error, bound; /* the pair with the largest quotient */
+    int64_t at;
+    int compared;
+} Worst;
+
+/* ---- what the oracle asks for ---- */
+
+static const Tensor *needed(Lockstep *l, const char *key) {
+    const Tensor *t = trace_find(&l->step->before, key);
+    if (!t && !l->missing)
+        l->missing = key;
+    return t;
+}
+
+static double needed_number(Lockstep *l, const char *group, const char *name, double otherwise) {
+    const Tensor *t = needed(l, arena_printf(l->arena, "%s.%s", group, name));
+    return t ? t->at[0] : otherwise;
+}
+
+static const Tensor *env_home(void *context, const Home *h) {
+    Lockstep *l = context;
+    const Tensor *t = needed(l, h->path);
+    return t ? t : ref_tensor_new(l->arena, &h->shape);
+}
+
+static double env_scalar(void *context, const Scalar *s) {
+    return needed_number(context, "scalars", s->name, 0);
+}
+
+static int64_t env_count(void *context, const Count *c) {
+    return (int64_t)needed_number(context, "counts", c->name, (double)c->bound);
+}
+
+/* Rows come with the batch (give_batches). */
+static void env_row(void *context, const DataSource *s, int64_t row, double *out) {
+    Lockstep *l = context;
+    (void)row, (void)out;
+    if (!l->missing)
+        l->missing = arena_printf(l->arena, "rows of %s", s->name);
+}
+
+/* ---- names of the trainer's values ---- */
+
+static bool is_batch_of(const Node *n, const Region *r) {
+    return n->op == OP_batch && n->region == r && n->in[0]->op == OP_read;
+}
+
+/* Rows of a batch are called after their source and the place among the region's batches. */
+static const char *batch_key(const Lockstep *l, const Node *batch) {
+    const Region *r = l->c->program->regions.at[l->step->region];
+    const DataSource *s = batch->attr.batch.source;
+    int place = 0;
+    for (int i = 0; i < l->c->program->graph->nodes.n; i++) {
+        const Node *n = l->c->program->graph->nodes.at[i];
+        if (!is_batch_of(n, r) || !lower_buffer_of_home(l->c->lowered, n->in[0]->attr.home))
+            continue;
+        if (n->attr.batch.source->id == s->id &&
+            n->in[0]->attr.home->id == batch->in[0]->attr.home->id)
+            return arena_printf(l->arena, "batch.%s.%d", s->name, place);
+        place++;
+    }
+    return NULL;
+}
+
+/* NULL: the trainer stores no such value (a constant). */
+static const char *output_key(const Lockstep *l, const Region *raw, int output) {
+    const Node *n = l->c->program->regions.at[raw->id]->outputs.at[output];
+    if (n->op == OP_scalar)
+        return arena_printf(l->arena, "scalars.%s", n->attr.scalar->name);
+    const Buffer *b = lower_buffer_of_node(l->c->lowered, n);
+    return !b ? NULL : b->home ? b->home->path : b->name;
+}
+
+/* ---- one evaluation ---- */
+
+static void give_batches(Lockstep *l, Interp *in, const Region *r) {
+    for (int i = 0; i < l->raw->graph->nodes.n; i++) {
+        const Node *n = l->raw->graph->nodes.at[i];
+        const char *key = is_batch_of(n, r) ? batch_key(l, n) : NULL;
+        const Tensor *rows = key ? trace_find(&l->step->before, key) : NULL;
+        if (rows)
+            interp_give(in, n, rows);
+    }
+}
+
+static void give_earlier(Lockstep *l, Interp *in, const Region *r) {
+    for (int i = 0; i < l->raw->regions.n; i++) {
+        const Region *earlier = l->raw->regions.at[i];
+        for (int k = 0; k < earlier->outputs.n && earlier != r; k++) {
+            const Node *n = earlier->outputs.at[k];
+            const char *key = n->op == OP_constant ? NULL : output_key(l, earlier, k);
+            const Tensor *t = key ? trace_find(&l->step->before, key) : NULL;
+            if (t)
+                interp_give(in, n, t);
+        }
+    }
+}
+
+static Interp *oracle(Lockstep *l, const InterpEnv *env, bool single) {
+    const Region *r = l->raw->regions.at[l->step->region];
+    Interp *in = interp_new(l->arena, env, single);
+    give_batches(l, in, r);
+    give_earlier(l, in, r);
+    return in;
+}
+
+/* ---- comparison ---- */
+
+static bool same_kind(double a, double b) {
+    return isnan(a) ? isnan(b) : a == b;
+}
+
+/* How far x is from the exact value; what is not finite must be so in one of the oracles. */
+static double error_of(double x, double exact, double rounded) {
+    if (isfinite(x) && isfinite(exact))
+        return fabs(x - exact);
+    return same_kind(x, exact) || same_kind(x, rounded) ? 0 : (double)INFINITY;
+}
+
+static double largest(const Tensor *t, const Tensor *less) {
+    double most = 0;
+    for (int64_t i = 0; i < shape_elements(&t->shape); i++) {
+        double x = fabs(t->at[i] - (less ? less->at[i] : 0));
+        if (isfinite(x) && x > most)
+            most = x;
+    }
+    return most;
+}
+
+/* The error of storing a number of the tensor's size in f32, and of a short chain of operations on
+ * what was added to it (the whole, if it was not there before). */
+static double rounding_floor(const Tensor *exact, const Tensor *before) {
+    if (before && shape_elements(&before->shape) != shape_elements(&exact->shape))
+        before = NULL;
+    return 0x1p-23 * largest(exact, NULL) + 4e-6 * largest(exact, before) + 0x1p-126;
+}
+
+static void compare(const char *key, const Tensor *x, const Tensor *exact, const Tensor *rounded,
+                    const Tensor *before, Worst *w) {
+    w->compared++;
+    int64_t n = shape_elements(&x->shape), at = 0;
+    double error = 0, own = 0;
+    if (n != shape_elements(&exact->shape))
+        error = (double)INFINITY;
+    for (int64_t i = 0; i < n && error < (double)INFINITY; i++) {
+        double e = error_of(x->at[i], exact->at[i], rounded->at[i]);
+        double o = error_of(rounded->at[i], exact->at[i], rounded->at[i]);
+        if (e > error) {
+            error = e;
+            at = i;
+        }
+        own = fmax(own, o);
+    }
+    double bound = 3 * own + rounding_floor(exact, before);
+    if (!w->key || error * w->bound > w->error * bound || isinf(error))
+        *w = (Worst){key, error, bound, at, w->compared};
+}
+
+typedef struct Pair {
+    Interp *f64, *f32;
+} Pair;
+
+static void compare_node(Lockstep *l, const Pair *p, const char *key, const Node *n, Worst *w) {
+    const Tensor *x = trace_find(&l->step->after, key);
+    const Tensor *exact = interp_value(p->f64, n), *rounded = interp_value(p->f32, n);
+    if (x)
+        compare(key, x, exact, rounded, trace_find(&l->step->before, key), w);
+    else if (!l->missing)
+        l->missing = key;
+}
+
+static bool keeps(const Write *w) {
+    return w->value->op == OP_read && w->value->attr.home == w->home;
+}
+
+static void compare_all(Lockstep *l, const Pair *p, Worst *w) {
+    const Region *r = l->raw->regions.at[l->step->region];
+    for (int i = 0; i < r->writes.n; i++)
+        if (!keeps(&r->writes.at[i]))
+            compare_node(l, p, r->writes.at[i].home->path, r->writes.at[i].value, w);
+    for (int i = 0; i < r->outputs.n; i++) {
+        const Node *n = r->outputs.at[i];
+        const char *key = op_info[n->op].kind == KIND_LEAF ? NULL : output_key(l, r, i);
+        if (key && trace_find(&l->step->after, key))
+            compare_node(l, p, key, n, w);
+    }
+}
+
+/* ---- one execution ---- */
+
+static bool report(Lockstep *l, const Worst *w) {
+    const char *name = l->raw->regions.at[l->step->region]->name;
+    fprintf(l->out, "%-24s step %4lld: ", name, (long long)l->step->number);
+    if (l->missing) {
+        fprintf(l->out, "WRONG: the trace lacks %s\n", l->missing);
+        return false;
+    }
+    if (!w->key) {
+        fprintf(l->out, "nothing to compare\n");
+        return true;
+    }
+    bool right = w->error <= w->bound;
+    fprintf(l->out, "%s %d tensors, worst %s[%lld]: error %.2e, bound %.2e\n",
+            right ? "ok," : "WRONG:", w->compared, w->key, (long long)w->at, w->error, w->bound);
+    return right;
+}
+
+static bool run_step(Lockstep *l, const Step *s) {
+    Arena *whole = l->arena;
+    l->arena = arena_new();
+    l->step = s;
+    l->missing = NULL;
+    const InterpEnv env = {l, env_home, env_scalar, env_count, env_row, l->seed};
+    Pair p = {oracle(l, &env, false), oracle(l, &env, true)};
+    Worst w = {0};
+    compare_all(l, &p, &w);
+    bool right = report(l, &w);
+    interp_forget(p.f64);
+    interp_forget(p.f32);
+    arena_free(l->arena);
+    l->arena = whole;
+    return right;
+}
+
+/* ---- the folder ---- */
+
+typedef VEC(Step) Steps;
+
+/* REGION-STEP-before.safetensors; names of regions are C identifiers. */
+static bool parse_name(const Program *p, const char *file, Step *out) {
+    size_t n = strcspn(file, "-");
+    char *end;
+    if (file[n] != '-')
+        return false;
+    long long number = strtoll(file + n + 1, &end, 10);
+    if (strcmp(end, "-before.safetensors") != 0)
+        return false;
+    for (int i = 0; i < p->regions.n; i++) {
+        const char *name = p->regions.at[i]->name;
+        if (strlen(name) == n && strncmp(name, file, n) == 0) {
+            *out = (Step){.region = i, .number = number};
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_number(const void *a, const void *b) {
+    const Step *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->region - y->region;
+}
+
+static bool list_steps(Lockstep *l, Steps *steps) {
+    DIR *d = opendir(l->folder);
+    if (!d) {
+        fprintf(stderr, "nnc: cannot open '%s': %s\n", l->folder, strerror(errno));
+        return false;
+    }
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        Step s;
+        if (parse_name(l->raw, e->d_name, &s))
+            vec_push(l->arena, steps, s);
+    }
+    closedir(d);
+    if (!steps->n) {
+        fprintf(stderr, "nnc: no trace of %s in '%s'\n", l->raw->file, l->folder);
+        return false;
+    }
+    qsort(steps->at, (size_t)steps->n, sizeof *steps->at, by_number);
+    return true;
+}
+
+static bool read_side(Lockstep *l, const Step *s, const char *side, Trace *out) {
+    const char *why;
+    const char *name = l->raw->regions.at[s->region]->name;
+    const char *path = arena_printf(l->arena, "%s/%s-%lld-%s.safetensors", l->folder, name,
+                                    (long long)s->number, side);
+    if (trace_read(l->arena, path, out, &why))
+        return true;
+    fprintf(stderr, "nnc: cannot read '%s': %s\n", path, why);
+    return false;
+}
+
+/* ---- the program as built ---- */
+
+static Program *build_again(const Compiler *c, Arena *a) {
+    Compiler again = {.arena = a,
+                      .names = interner_new(a),
+                      .diag = diag_new(a),
+                      .settings = c->settings,
+                      .lowered = NEW(a, Lowered)};
+    bool unreadable;
+    Program *p = front_end(&again, &unreadable);
+    if (!p || diag_errors(again.diag))
+        bug("lockstep: '%s' was right a moment ago", c->settings.input);
+    if (p->regions.n != c->program->regions.n)
+        bug("lockstep: a pass changed the number of regions");
+    for (int i = 0; i < p->regions.n; i++)
+        if (p->regions.at[i]->outputs.n != c->program->regions.at[i]->outputs.n)
+            bug("lockstep: a pass changed the outputs of %s", p->regions.at[i]->name);
+    return p;
+}
+
+int lockstep(const Compiler *c, const char *folder, uint64_t seed, FILE *out) {
+    Lockstep l = {.arena = c->arena, .c = c, .folder = folder, .seed = seed, .out = out};
+    l.raw = build_again(c, c->arena);
+    Steps steps = {0};
+    if (!list_steps(&l, &steps))
+        return 2;
+    int wrong = 0;
+    for (int i = 0; i < steps.n; i++) {
+        Step *s = &steps.at[i];
+        if (!read_side(&l, s, "before", &s->before) || !read_side(&l, s, "after", &s->after))
+            return 2;
+        wrong += !run_step(&l, s);
+    }
+    fprintf(out, "%d executions, %d wrong\n", steps.n, wrong);
+    return wrong ? 1 : 0;
+}
