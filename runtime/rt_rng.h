@@ -163,7 +163,7 @@ RT_FN uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
     do {
         uint64_t l = i & low_mask, h = i >> low;
         uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-        for (int round = 0; round < 8; round++) {
+        for (int round = 0; round < 4; round++) {
             h = (h + rt_feistel((uint32_t)l, k0, k1)) & high_mask;
             l = (l + rt_feistel((uint32_t)h, k1, k0)) & low_mask;
             k0 += RT_PHILOX_K0;
