@@ -286,22 +286,23 @@ static const char *local_text(Printer *p, const Expr *e) {
 /* Stored rows: row_elements * index + place in the row; offsets are 64 bits wide. */
 static const char *source_text(Printer *p, const Expr *e) {
     const char *array = print_name(p, e->source), *suffix = p->one ? "" : memory_suffix(e->dtype);
-    const Ix *place = ix_const(p->arena, e->ix->c);
     const Expr *index = NULL;
+    Term *terms = NEW_ARRAY(p->arena, Term, e->ix->n + 1);
+    Ix rest = {.c = e->ix->c, .term = terms}; /* not resolved: a fixed lane variable is still eight values */
     for (int i = 0; i < e->ix->n; i++) {
         const Term *term = &e->ix->term[i];
         if (term->atom->kind == ATOM_DATA)
             index = term->atom->data;
         else
-            place = ix_add(p->arena, place, ix_scale(p->arena, resolve_atom(p, term->atom), term->k));
+            terms[rest.n++] = *term;
     }
+    const Ix *place = &rest;
     long long row = (long long)e->source->row_elements;
     bool lanes = !p->one && ix_has_lanes(p, e->ix), linear;
     if (lanes && (print_is_vector(p, index) || ix_coefficient(place, p->lane, &linear) != 1 || !linear))
         return print_text(p, "fetch8%s(%s, %s, %lld, %s, %s)", suffix, array, print_expr(p, index, true), row,
                           vector_ix(p, place), print_lanes(p));
-    const char *at = print_text(p, "%lld * (int64_t)%s + %s", row, print_expr(p, index, false),
-                                ix_text(p, place, false));
+    const char *at = print_text(p, "%lld * (int64_t)%s + %s", row, print_expr(p, index, false), print_ix(p, place));
     if (!lanes)
         return print_text(p, "%s[%s]", array, at);
     if (p->lanes)
