@@ -166,13 +166,16 @@ void grad_rule_mul(Grad *gr, Node *n, Node *dy) {
             grad_add(gr, n->in[i], grad_scale(gr, n->in[1 - i], dy, n->in[1 - i]));
 }
 
-/* as mul, and 0 where the product was cut off */
+/* da = dy b, db = dy a; db is 0 where the product was cut off (a is 0), whatever dy is */
 void grad_rule_mul_zero(Grad *gr, Node *n, Node *dy) {
     Node *a = n->in[0], *b = n->in[1];
     if (grad_wants(gr, a))
         grad_add(gr, a, grad_op2(gr, OP_mul_zero, dy, b));
-    if (grad_wants(gr, b))
-        grad_add(gr, b, grad_op2(gr, OP_mul_zero, dy, a));
+    if (grad_wants(gr, b)) {
+        Node *zero = grad_number(gr, dy, 0), *none = grad_op2(gr, OP_eq, dy, zero);
+        Node *product = grad_op2(gr, OP_mul_zero, a, dy);
+        grad_add(gr, b, graph_where(grad_graph(gr), none, zero, product));
+    }
 }
 
 /* da = dy / b, db = -dy y / b */
