@@ -14,7 +14,8 @@ static bool in_library(const Build *b, Span at) {
 Span outer_call(const Build *b) {
     Span at = {0};
     for (const Frame *f = b->frame; f; f = f->parent)
-        if (f->decl && f->decl->kind != AST_TASK && f->call.file && !in_library(b, f->call))
+        if (f->decl && f->decl->kind != AST_TASK && f->decl->kind != AST_EXPORT && f->call.file &&
+            !in_library(b, f->call))
             at = f->call;
     return at;
 }
@@ -387,41 +388,45 @@ static const char *relative_path(Build *b, const char *from, const char *path) {
 
 static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library);
 
-static void import_file(Build *b, Env *env, const Ast *d, const char *from) {
+/* false when something could not be read or parsed */
+static bool import_file(Build *b, Env *env, const Ast *d, const char *from) {
     const char *name = ast_plain_string(b->arena, d->import.path);
     if (!name)
-        return;
+        return false;
     const char *path = intern_str(b->c->names, relative_path(b, from, name));
     for (int i = 0; i < b->files.n; i++)
         if (b->files.at[i].path == path) {
             if (b->files.at[i].open)
                 diag_error(b->diag, d->span, "'%s' imports itself", name);
-            return;
+            return !b->files.at[i].open;
         }
     size_t size;
     char *text = read_file(b->arena, path, &size);
     if (!text)
         diag_error(b->diag, d->span, "cannot open '%s'", path);
     else
-        load(b, env, path, text, size, false);
+        return load(b, env, path, text, size, false);
+    return false;
 }
 
 static bool load(Build *b, Env *env, const char *path, const char *text, size_t size,
                  bool library) {
     int index = b->files.n;
     vec_push(b->arena, &b->files, (LoadedFile){intern_str(b->c->names, path), true});
+    int errors = diag_errors(b->diag);
     Ast *file = parse_file(b->arena, b->c->names, b->diag,
                            diag_add_file(b->diag, path, text, size, library));
+    bool parsed = diag_errors(b->diag) == errors;
     for (int i = 0; i < file->file.decls.n; i++) {
         Ast *d = file->file.decls.at[i];
         if (d->kind == AST_IMPORT)
-            import_file(b, env, d, path);
+            parsed = import_file(b, env, d, path) && parsed;
         else if (d->kind != AST_ERROR)
             declare_names(b, env, d);
     }
     vec_push(b->arena, library ? &b->library_files : &b->user_files, file);
     b->files.at[index].open = false;
-    return diag_errors(b->diag) == 0;
+    return parsed;
 }
 
 static void check_defines(Build *b) {
@@ -510,15 +515,13 @@ Program *front_end(Compiler *c, bool *unreadable) {
     if (!text)
         return NULL;
     const Embedded *std = embedded("std.nn");
-    load(b, b->library, "std.nn", std->text, std->size, true);
-    load(b, b->user, c->settings.input, text, size, false);
+    bool parsed = load(b, b->library, "std.nn", std->text, std->size, true) &&
+                  load(b, b->user, c->settings.input, text, size, false);
     check_defines(b);
-    if (diag_errors(c->diag))
+    if (!parsed)
         return NULL;
     for (int i = 0; i < b->user_files.n; i++)
         sema_file(b, b->user_files.at[i]);
-    if (diag_errors(c->diag))
-        return NULL;
     region_open(b, "start", (Span){0});
     region_start_leave(b);
     build_runnable(b);

@@ -299,6 +299,7 @@ Node *value_to_node(Build *b, Value v, DType want, Span at);
 /* As a host scalar (a tensor's value is read: the region is closed); NULL with an error when it is
  * none. */
 HExpr *value_to_host(Build *b, Value v, Span at);
+HExpr *value_to_condition(Build *b, Value v, const char *what, Span at);
 bool value_to_int(Build *b, Value v, const char *what, Span at,
                   int64_t *out); /* constant; integral reals are taken */
 bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out);

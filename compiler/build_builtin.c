@@ -62,7 +62,8 @@ static Signature parse_signature(Build *b, const Builtin *f) {
         p += strspn(p, ",; ");
     }
     s.positional = MIN(s.positional, s.n);
-    s.text = text;
+    s.text = s.rest ? arena_printf(b->arena, "%s, …%s", s.at[0].name, text + strcspn(text, ",;"))
+                    : text;
     return s;
 }
 

@@ -114,9 +114,10 @@ static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char 
     for (int i = 0; i < lead; i++)
         dims[i] = dim_value(s->dim[i]);
     Value list = value_list(b, dims, lead, false);
-    const Binding *star = env_get(env, "*");
+    const char *name = intern_str(b->c->names, "*");
+    const Binding *star = env_get(env, name);
     if (!star) {
-        env_add(b, env, "*", BIND_LET, list, at)->used = true;
+        env_add(b, env, name, BIND_LET, list, at)->used = true;
         return true;
     }
     if (value_equal(star->value, list))
@@ -284,10 +285,46 @@ static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env
 
 enum { MAX_CALLS = 400 };
 
+/* Of all that run now, the one that was called most often. */
+static const Frame *busiest(const Build *b) {
+    const Frame *found = b->frame;
+    int most = 0;
+    for (const Frame *x = b->frame; x; x = x->parent) {
+        int n = 0;
+        for (const Frame *y = b->frame; y; y = y->parent)
+            n += y->decl == x->decl;
+        if (n > most) {
+            most = n;
+            found = x;
+        }
+    }
+    return found;
+}
+
+static void endless(Build *b) {
+    Frame *top = b->frame;
+    const Frame *f = busiest(b);
+    b->frame = f->parent;
+    build_error(b, f->call, "%s calls itself without end (%d calls deep)", f->decl->name,
+                MAX_CALLS);
+    b->frame = top;
+}
+
+static Value body_value(Build *b, const FnValue *f, Env *env) {
+    Ast *body = f->decl->fn.body;
+    Value v = body->kind == AST_BLOCK ? build_block(b, env, body) : build_expr(b, env, body);
+    if (v.kind == V_NONE && f->decl->fn.result) {
+        build_error(b, body->span, "%s must give a value: its last statement gives none",
+                    f->decl->name);
+        return value_poison;
+    }
+    return match_type(b, env, f->decl->fn.result, v,
+                      arena_printf(b->arena, "the result of %s", f->decl->name), body->span);
+}
+
 static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span call) {
     if (b->depth >= MAX_CALLS) {
-        build_error(b, call, "%s calls itself without end (%d calls deep)", f->decl->name,
-                    MAX_CALLS);
+        endless(b);
         return value_poison;
     }
     Frame frame = {b->frame, f->decl, call, in};
@@ -301,10 +338,7 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
     }
     if (!diag_file(b->diag, call.file)->library)
         b->g->span = call;
-    Ast *body = f->decl->fn.body;
-    Value v = body->kind == AST_BLOCK ? build_block(b, env, body) : build_expr(b, env, body);
-    v = match_type(b, env, f->decl->fn.result, v,
-                   arena_printf(b->arena, "the result of %s", f->decl->name), body->span);
+    Value v = body_value(b, f, env);
     b->depth--;
     b->frame = old;
     b->g->span = span;
@@ -461,6 +495,12 @@ bool partial_args(Build *b, FnValue *g) {
     const Arg **slot = NEW_ARRAY(b->arena, const Arg *, formals->n + 1);
     if (!sort_args(b, g->decl->name, formals, 1, &g->args, slot))
         return false;
+    for (int i = 1; i < formals->n; i++)
+        if (!slot[i] && !formals->at[i]->formal.value) {
+            build_error(b, g->args.span, "%s needs its argument '%s' (its parameters: %s)",
+                        g->decl->name, formals->at[i]->name, formal_list(b, formals, 1));
+            return false;
+        }
     for (int i = 1; i < formals->n; i++)
         if (slot[i]) {
             Arg *a = &g->args.at[slot[i] - g->args.at];

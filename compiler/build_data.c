@@ -111,6 +111,13 @@ static void declare_split(Build *b, DataInfo *info, Ast *item) {
     set->ngroups++;
 }
 
+static const char *field_list(Build *b, const DataSet *set) {
+    Text list = {.arena = b->arena};
+    for (int i = 0; i < set->nfields; i++)
+        text_printf(&list, "%s%s", i ? ", " : "", set->fields[i]);
+    return list.n ? list.at : "none";
+}
+
 static void declare_sections(Build *b, DataInfo *info) {
     DataSet *set = info->set;
     const AstList *items = &info->decl->data.items;
@@ -122,6 +129,7 @@ static void declare_sections(Build *b, DataInfo *info) {
             continue;
         set->sections[set->nsections].name = item->name;
         split_new(b, info, item->name, set->nsections++, -1, item->span);
+        bool slip = false;
         for (int k = 0; k < item->section.assigns.n; k++) {
             const Ast *a = item->section.assigns.at[k];
             bool known = false;
@@ -130,9 +138,11 @@ static void declare_sections(Build *b, DataInfo *info) {
                     a->assign.target->kind == AST_NAME && a->assign.target->name == set->fields[f];
             if (!known)
                 build_error(b, a->assign.target->span,
-                            "'%s' has no field of this name in its header", set->name);
+                            "'%s' has no field of this name (its fields: %s)", set->name,
+                            field_list(b, set));
+            slip = slip || !known;
         }
-        for (int f = 0; f < set->nfields; f++)
+        for (int f = 0; f < set->nfields && !slip; f++)
             if (!field_expr(info, set->nsections - 1, set->fields[f]))
                 build_error(b, item->span, "section '%s' says nothing about the field '%s'",
                             item->name, set->fields[f]);
@@ -142,10 +152,20 @@ static void declare_sections(Build *b, DataInfo *info) {
                     set->name);
 }
 
-static void declare_standardize(Build *b, DataInfo *info, Ast *item) {
+static void no_split(Build *b, const DataSet *set, const char *name, Span at) {
+    Text list = {.arena = b->arena};
+    DataInfo *info = data_info(b, set);
+    for (int i = 0; i < info->splits.n; i++)
+        text_printf(&list, "%s%s", i ? ", " : "", info->splits.at[i]->name + strlen(set->name) + 1);
+    build_error(b, at, "'%s' has no split '%s' (its splits: %s)", set->name, name,
+                list.n ? list.at : "none");
+}
+
+/* build: false when an earlier error leaves nothing to compute from */
+static void declare_standardize(Build *b, DataInfo *info, Ast *item, bool build) {
     Split *split = data_split(b, info->set, item->name);
     if (!split) {
-        build_error(b, item->name_span, "'%s' has no split '%s'", info->set->name, item->name);
+        no_split(b, info->set, item->name, item->name_span);
         return;
     }
     split->used = true;
@@ -156,8 +176,9 @@ static void declare_standardize(Build *b, DataInfo *info, Ast *item) {
             if (info->set->fields[k] == f->name)
                 field = k;
         if (field < 0)
-            build_error(b, f->span, "'%s' has no field '%s'", info->set->name, f->name);
-        else
+            build_error(b, f->span, "'%s' has no field '%s' (its fields: %s)", info->set->name,
+                        f->name, field_list(b, info->set));
+        else if (build)
             field_standardize(b, info, field, split, item->span);
     }
 }
@@ -214,13 +235,11 @@ void build_data(Build *b, Env *env, Ast *decl, DataSet **out) {
     for (int i = 0; i < decl->data.items.n; i++)
         if (decl->data.items.at[i]->kind == AST_SPLIT)
             declare_split(b, info, decl->data.items.at[i]);
-    if (diag_errors(b->diag) != errors)
-        return;
     dry_run(b, info);
     section_sources(b, info);
-    for (int i = 0; i < decl->data.items.n && diag_errors(b->diag) == errors; i++)
+    for (int i = 0; i < decl->data.items.n; i++)
         if (decl->data.items.at[i]->kind == AST_STANDARDIZE)
-            declare_standardize(b, info, decl->data.items.at[i]);
+            declare_standardize(b, info, decl->data.items.at[i], diag_errors(b->diag) == errors);
     if (diag_errors(b->diag) != errors)
         return;
     vec_push(b->arena, &b->p->sets, set);
@@ -243,12 +262,7 @@ Value data_field(Build *b, Value base, const char *name, Span at) {
         Split *s = data_split(b, base.data, name);
         if (s)
             return (Value){.kind = V_SPLIT, .split = s};
-        Text list = {.arena = b->arena};
-        DataInfo *info = data_info(b, base.data);
-        for (int i = 0; i < info->splits.n; i++)
-            text_printf(&list, "%s%s", i ? ", " : "", info->splits.at[i]->name);
-        build_error(b, at, "'%s' has no split '%s' (it has %s)", base.data->name, name,
-                    list.n ? list.at : "none");
+        no_split(b, base.data, name, at);
         return value_poison;
     }
     Split *s = base.split;
@@ -441,4 +455,6 @@ void data_bind(Build *b, Env *env, BatchesValue *v, Ast *pattern, HStmt *stmt) {
                 env_add(b, env, name->name, BIND_FIELD, value_none, name->span)->field = f;
         }
     }
+    for (int i = total; i < names && pattern->kind == AST_TUPLE; i++)
+        build_pattern(b, env, pattern->list.items.at[i], value_poison, BIND_LET);
 }

@@ -87,6 +87,10 @@ static Value eval_pipe(Build *b, Env *env, Ast *e) {
     Value f = build_expr_fn(b, env, right);
     if (f.kind == V_POISON)
         return f;
+    if (f.kind != V_FN && f.kind != V_MODEL) {
+        build_error(b, right->span, "expected a function, found %s", value_text(b, f));
+        return value_poison;
+    }
     return build_apply(b, f, &x, 1, e->span);
 }
 
@@ -128,8 +132,7 @@ static Value eval_if(Build *b, Env *env, Ast *e) {
     bool scalar = (c.kind == V_HOST && c.host->type == HT_BOOL) ||
                   (c.kind == V_TENSOR && c.node->dtype == DT_BOOL && c.node->shape.rank == 0);
     if (!scalar) {
-        build_error(b, e->cond.cond->span, "the condition of 'if' must be a bool, found %s%s",
-                    value_text(b, c),
+        build_error(b, e->cond.cond->span, "'if' takes one bool, found %s%s", value_text(b, c),
                     c.kind == V_TENSOR ? " (where(c, a, b) selects element by element)" : "");
         return value_poison;
     }
@@ -302,7 +305,10 @@ Value build_let_value(Build *b, Env *env, Ast *s) {
         build_error(b, s->let.value->span, "this 'if' gives no value");
         return value_poison;
     }
-    return match_type(b, env, s->let.type, v, "the value", s->let.value->span);
+    const Ast *p = s->let.pattern;
+    const char *what =
+        p->kind == AST_NAME ? arena_printf(b->arena, "'%s'", p->name) : "the value";
+    return match_type(b, env, s->let.type, v, what, s->let.value->span);
 }
 
 void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {

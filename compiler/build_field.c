@@ -89,8 +89,8 @@ static Node *field_shape(Build *b, FieldUse *f, Node *n, Span at) {
     n = graph_reshape(b->g, n, &want);
     DType t = field_type(b, f);
     if (n->dtype != t && dtype_is_real(n->dtype) && !dtype_is_real(t)) {
-        build_error(b, at, "'%s' is declared %s, its expression gives %s", name, dtype_name(t),
-                    dtype_name(n->dtype));
+        build_error(b, at, "'%s' is declared %s, its expression gives %s (cast(…, %s) converts)",
+                    name, dtype_name(t), dtype_name(n->dtype), dtype_name(t));
         return NULL;
     }
     return graph_cast(b->g, n, t);

@@ -151,6 +151,10 @@ void build_param(Build *b, Env *env, Ast *decl, HomeKind kind) {
             "%s has parameters: in tasks and functions it must be a model (model net = %s(…))",
             in->name, in->name);
         in = NULL;
+    } else if (!in) {
+        build_error(b, decl->span,
+                    "'%s' belongs into a layer or to the top level: a fn has none of its own",
+                    kind == HOME_PARAM ? "param" : "state");
     }
     Shape s;
     bool ok = build_dims(b, env, decl->param.type, &s);

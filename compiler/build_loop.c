@@ -43,18 +43,40 @@ void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), vo
     loop->index += block.stmts.n;
 }
 
+/* A body whose head was wrong: for its own errors. */
+static void look_into(Build *b, Env *env, Ast *pattern, Ast *body, LoopInfo *loop) {
+    HBlock *outer = b->block;
+    HBlock nowhere = {0};
+    b->block = &nowhere;
+    loop_begin(b, loop, HS_FOR, pattern->span);
+    Env *inner = env_new(b, env);
+    build_pattern(b, inner, pattern, value_poison, BIND_LET);
+    build_stmts(b, inner, body);
+    loop->yields = NULL;
+    loop_end(b, loop);
+    b->block = outer;
+}
+
+static HExpr *range_end(Build *b, Env *env, Ast *e, const char *what) {
+    Value v = build_expr(b, env, e);
+    int64_t i;
+    if (v.kind == V_NUMBER && !v.num.count)
+        return value_to_int(b, v, what, e->span, &i) ? host_const_int(b, i) : NULL;
+    HExpr *h = v.kind == V_POISON ? NULL : value_to_host(b, v, e->span);
+    if (!h || h->type == HT_INT)
+        return h;
+    build_error(b, e->span, "%s must be an integer, found %s", what, value_text(b, v));
+    return NULL;
+}
+
 static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop,
                        Span at) {
-    HExpr *lo = value_to_host(b, build_expr(b, env, iter->range.lo), iter->range.lo->span);
-    HExpr *hi = value_to_host(b, build_expr(b, env, iter->range.hi), iter->range.hi->span);
-    if (!lo || !hi)
-        return;
-    if (lo->type != HT_INT || hi->type != HT_INT) {
-        build_error(b, iter->span, "the ends of a range must be integers");
-        return;
-    }
-    if (pattern->kind != AST_NAME) {
+    HExpr *lo = range_end(b, env, iter->range.lo, "the start of the range");
+    HExpr *hi = range_end(b, env, iter->range.hi, "the end of the range");
+    if (pattern->kind != AST_NAME)
         build_error(b, pattern->span, "a range gives one number a round");
+    if (!lo || !hi || pattern->kind != AST_NAME) {
+        look_into(b, env, pattern, body, loop);
         return;
     }
     HostVar *v = host_new_var(b, pattern->name, HT_INT);
@@ -104,6 +126,7 @@ static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, Loo
     else if (v.kind != V_POISON)
         build_error(b, iter->span, "'for' runs over a range, a list or batches, found %s",
                     value_text(b, v));
+    look_into(b, env, pattern, body, loop);
     return false;
 }
 
@@ -117,12 +140,8 @@ void build_while(Build *b, Env *env, Ast *s) {
     loop_begin(b, &loop, HS_WHILE, s->span);
     loop.stmt->cond = NEW(b->arena, HBlock);
     b->block = loop.stmt->cond;
-    Value c = build_expr(b, env, s->whilst.cond);
-    HExpr *h = c.kind == V_POISON ? NULL : value_to_host(b, c, s->whilst.cond->span);
-    if (h && h->type != HT_BOOL)
-        build_error(b, s->whilst.cond->span, "the condition of 'while' must be a bool, found %s",
-                    value_text(b, c));
-    loop.stmt->value = h;
+    loop.stmt->value = value_to_condition(b, build_expr(b, env, s->whilst.cond), "'while'",
+                                          s->whilst.cond->span);
     region_close(b);
     b->block = loop.stmt->body;
     build_stmts(b, env_new(b, env), s->whilst.body);

@@ -87,6 +87,7 @@ static void task_var(Build *b, Env *env, Ast *s) {
     Value v = build_let_value(b, env, s);
     if (s->let.pattern->kind != AST_NAME) {
         build_error(b, s->let.pattern->span, "'var' declares one variable; use one 'var' for each");
+        build_pattern(b, env, s->let.pattern, value_poison, BIND_LET);
         return;
     }
     const char *name = s->let.pattern->name;
@@ -214,10 +215,14 @@ HBlock *build_sub_block(Build *b, Env *env, Ast *block) {
     return made;
 }
 
+/* A block whose head was wrong: for its own errors. */
+static void look_into(Build *b, Env *env, Ast *block) {
+    if (block && block->kind == AST_BLOCK)
+        build_sub_block(b, env, block);
+}
+
 static void task_if(Build *b, Env *env, Ast *s) {
     Value c = build_expr(b, env, s->cond.cond);
-    if (c.kind == V_POISON)
-        return;
     if (c.kind == V_BOOL) {
         Ast *side = c.boolean ? s->cond.then : s->cond.other;
         if (side && side->kind == AST_IF)
@@ -226,12 +231,10 @@ static void task_if(Build *b, Env *env, Ast *s) {
             build_stmts(b, env_new(b, env), side);
         return;
     }
-    HExpr *h = value_to_host(b, c, s->cond.cond->span);
-    if (!h)
-        return;
-    if (h->type != HT_BOOL) {
-        build_error(b, s->cond.cond->span, "the condition of 'if' must be a bool, found %s",
-                    value_text(b, c));
+    HExpr *h = value_to_condition(b, c, "'if'", s->cond.cond->span);
+    if (!h) {
+        look_into(b, env, s->cond.then);
+        look_into(b, env, s->cond.other);
         return;
     }
     HStmt *st = host_stmt(b, HS_IF, s->span);
@@ -332,6 +335,10 @@ void build_stmt(Build *b, Env *env, Ast *s) {
     case AST_STATE:
     case AST_SUB:
         build_error(b, s->span, "this declaration belongs into a layer or to the top level");
+        for (int i = 0; s->kind != AST_SUB && i < s->param.names.n; i++)
+            build_pattern(b, env, s->param.names.at[i], value_poison, BIND_LET);
+        if (s->kind == AST_SUB)
+            env_add(b, env, s->name, BIND_LET, value_poison, s->name_span);
         break;
     case AST_ERROR:
         break;

@@ -103,6 +103,7 @@ Value build_string(Build *b, Env *env, Ast *e) {
     Format *f = NEW(b->arena, Format);
     f->parts = NEW_ARRAY(b->arena, TextPart, 2 * list->n + 2);
     Text text = {.arena = b->arena};
+    bool ok = true;
     for (int i = 0; i < list->n; i++) {
         Ast *p = list->at[i];
         if (p->kind == AST_TEXT) {
@@ -113,10 +114,10 @@ Value build_string(Build *b, Env *env, Ast *e) {
         if (fold_part(b, v, p, &text))
             continue;
         flush_text(b, &text, f->parts, &f->n);
-        if (!hole_part(b, v, p, &f->parts[f->n]))
-            return value_poison;
-        f->n++;
+        ok = hole_part(b, v, p, &f->parts[f->n++]) && ok;
     }
+    if (!ok)
+        return value_poison;
     if (!f->n)
         return value_string(intern_str(b->c->names, text.n ? text.at : ""));
     flush_text(b, &text, f->parts, &f->n);
@@ -166,16 +167,17 @@ static const char *record_name(Build *b, const Ast *arg) {
 void build_record(Build *b, Env *env, Ast *s) {
     Format *f = NEW(b->arena, Format);
     f->parts = NEW_ARRAY(b->arena, TextPart, s->record.args.n + 1);
+    bool ok = true;
     for (int i = 0; i < s->record.args.n; i++) {
         Ast *a = s->record.args.at[i];
         const char *name = record_name(b, a);
         Value v = name ? build_expr(b, env, a->arg.value) : value_poison;
         HExpr *h = v.kind == V_POISON ? NULL : value_to_host(b, v, a->span);
-        if (!h)
-            return;
         f->parts[f->n++] = (TextPart){.text = name, .value = h};
+        ok = ok && h;
     }
-    host_stmt(b, HS_RECORD, s->span)->format = f;
+    if (ok)
+        host_stmt(b, HS_RECORD, s->span)->format = f;
 }
 
 /* ---- save, load ---- */
@@ -245,6 +247,11 @@ void build_expect(Build *b, Env *env, Ast *s) {
         Value x = build_expr(b, env, c->binary.left), y = build_expr(b, env, c->binary.right);
         if (x.kind == V_POISON || y.kind == V_POISON)
             return;
+        if (!value_is_scalar(x) || !value_is_scalar(y)) {
+            value_to_condition(b, value_binary(b, ops[c->binary.op], x, y, c->span), "expect",
+                               c->span);
+            return;
+        }
         left = value_to_host(b, x, c->binary.left->span);
         right = value_to_host(b, y, c->binary.right->span);
         if (!left || !right)
@@ -253,10 +260,7 @@ void build_expect(Build *b, Env *env, Ast *s) {
         cond =
             host_op(b, ops[c->binary.op], HT_BOOL, swap ? right : left, swap ? left : right, NULL);
     } else {
-        Value v = build_expr(b, env, c);
-        cond = v.kind == V_POISON ? NULL : value_to_host(b, v, c->span);
-        if (cond && cond->type != HT_BOOL)
-            build_error(b, c->span, "expect takes a bool, found %s", value_text(b, v));
+        cond = value_to_condition(b, build_expr(b, env, c), "expect", c->span);
     }
     Format *f = cond ? format_of(b, env, s->expect.text) : NULL;
     if (!f)

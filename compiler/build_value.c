@@ -290,6 +290,20 @@ HExpr *value_to_host(Build *b, Value v, Span at) {
     return NULL;
 }
 
+/* A host bool; an error when v is none. what: "'if'" */
+HExpr *value_to_condition(Build *b, Value v, const char *what, Span at) {
+    if (v.kind == V_POISON)
+        return NULL;
+    bool wide = v.kind == V_TENSOR && v.node->shape.rank;
+    HExpr *h = value_is_scalar(v) && !wide ? value_to_host(b, v, at) : NULL;
+    if (h && h->type == HT_BOOL)
+        return h;
+    bool bools = wide && v.node->dtype == DT_BOOL;
+    build_error(b, at, "%s takes one bool, found %s%s", what, value_text(b, v),
+                bools ? " (all(…) and any(…) make one of many)" : "");
+    return NULL;
+}
+
 /* ---- constants and sizes as nodes ---- */
 
 enum { INT_LIMIT = 53 }; /* constants of the graph are doubles */
@@ -433,6 +447,14 @@ Node *value_to_node(Build *b, Value v, DType want, Span at) {
 
 /* ---- constants asked for ---- */
 
+/* "H/2 = " where that is what stands there (ruling A9) */
+static const char *division_text(Build *b, Span at) {
+    const SourceFile *f = at.file ? diag_file(b->diag, at.file) : NULL;
+    const char *text = f ? arena_strndup(b->arena, f->text + at.lo, at.hi - at.lo) : "";
+    bool short_one = strchr(text, '/') && strlen(text) < 40 && !strpbrk(text, "[\n\"");
+    return short_one ? arena_printf(b->arena, "%s = ", text) : "";
+}
+
 bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out) {
     if (v.kind == V_POISON)
         return false;
@@ -443,11 +465,13 @@ bool value_to_int(Build *b, Value v, const char *what, Span at, int64_t *out) {
             *out = (int64_t)v.num.f;
         if (integral)
             return true;
-        build_error(b, at, "%s must be an integer, found %s", what, value_text(b, v));
+        build_error(b, at, "%s must be an integer, found %s%s", what, division_text(b, at),
+                    value_text(b, v));
         return false;
     }
-    build_error(b, at, "%s must be an integer that is known when nnc runs, found %s", what,
-                value_text(b, v));
+    build_error(b, at, "%s must be an integer that is known when nnc runs, found %s%s", what,
+                value_text(b, v),
+                v.kind == V_HOST ? "; make it a const (nnc -D changes it)" : "");
     return false;
 }
 

@@ -210,12 +210,16 @@ static void walk_assign(Sema *s, Ast *n) {
     const Ast *t = n->assign.target;
     while (t->kind == AST_INDEX)
         t = t->index.base;
-    const Name *name = t->kind == AST_NAME ? find(s, t->name) : NULL;
-    if (!name || !name->fixed)
+    if (t->kind != AST_NAME)
+        return;
+    const Name *name = find(s, t->name);
+    const Binding *top = name ? NULL : env_get(s->b->user, t->name);
+    bool fixed = name ? name->fixed : top && top->decl->kind != AST_PARAM;
+    if (!fixed)
         return;
     diag_error(s->b->diag, n->assign.target->span, "'%s' cannot be assigned to: it is no 'var'",
                t->name);
-    diag_note(s->b->diag, name->span, "declared here");
+    diag_note(s->b->diag, name ? name->span : top->span, "declared here");
 }
 
 static void walk_call(Sema *s, Ast *n) {
