@@ -7,7 +7,7 @@
  */
 #include "fuse.h"
 
-enum { CHEAP = 3, MEMBERS = 200, EPILOGUE = 40 };
+enum { CHEAP = 3, MEMBERS = 200, EPILOGUE = 40, FEW = 8, LONG = 4096 };
 
 /* ---- walks ---- */
 
@@ -221,6 +221,14 @@ static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) 
            ix_equal(ix_div(f->arena, r.flat, g->length), row);
 }
 
+/* A few long rows are cut into pieces for the threads; what needs the whole row is another kernel's work. */
+static bool needs_whole_row(const Group *g, const Node *n, const Node *used) {
+    if (g->kind != GROUP_ROW || g->rows >= FEW || g->length < LONG)
+        return false;
+    return shape_elements(&used->shape) == g->rows &&
+           (shape_elements(&n->shape) > g->rows || op_info[n->op].kind == KIND_REDUCE);
+}
+
 /* Every use of g's members fits, and nothing n needs comes after g. */
 static bool may_join(Fuser *f, const Group *g, const Node *n) {
     ReachVec reach = {0};
@@ -231,6 +239,8 @@ static bool may_join(Fuser *f, const Group *g, const Node *n) {
     fuse_reach_member(f, g, n, &reach);
     for (int i = 0; i < reach.n; i++) {
         const Group *h = f->out->group_of[reach.at[i].node->id];
+        if (h == g && needs_whole_row(g, n, reach.at[i].node))
+            return false;
         if (h == g ? !uses_same_element(f, g, n, reach.at[i]) : h && h->region == g->region && fuse_depends(f, h, g))
             return false;
     }
@@ -259,14 +269,51 @@ static int producers(Fuser *f, const Node *n, const Group **out, int max) {
     return count;
 }
 
+/* Every use of one group's members by the other is at the same element. */
+static bool uses_only_same(Fuser *f, const Group *user, const Group *used) {
+    for (int m = 0; m < user->nodes.n; m++) {
+        ReachVec reach = {0};
+        fuse_reach_member(f, user, user->nodes.at[m], &reach);
+        for (int i = 0; i < reach.n; i++)
+            if (f->out->group_of[reach.at[i].node->id] == used &&
+                !uses_same_element(f, used, user->nodes.at[m], reach.at[i]))
+                return false;
+    }
+    return true;
+}
+
+/* Does a path lead from `from` to `to` through a third group? */
+static bool goes_round(Fuser *f, const Group *to, const Group *from) {
+    for (int i = 0; i < to->deps.n; i++)
+        if (to->deps.at[i] != from->id && fuse_depends(f, f->out->groups.at[to->deps.at[i]], from))
+            return true;
+    return false;
+}
+
+/* Two groups of maps over one space that a later node uses together become one. */
+static void unite(Fuser *f, Group *g, Group *h) {
+    if (g == h || g->kind != GROUP_MAP || h->kind != GROUP_MAP || g->region != h->region ||
+        g->rows != h->rows || g->count != h->count)
+        return;
+    if ((g->effects && h->writes_homes) || (h->effects && g->writes_homes))
+        return;
+    if (goes_round(f, g, h) || goes_round(f, h, g) || !uses_only_same(f, g, h) || !uses_only_same(f, h, g))
+        return;
+    fuse_absorb(f, g, h);
+}
+
 static bool join_producer(Fuser *f, Node *n) {
     const Group *from[16];
     int count = producers(f, n, from, COUNT_OF(from));
-    for (int i = 0; i < count; i++)
-        if (fits(f, from[i], n)) {
-            add_member(f, f->out->groups.at[from[i]->id], n);
-            return true;
-        }
+    for (int i = 0; i < count; i++) {
+        Group *g = f->out->groups.at[from[i]->id];
+        if (!fits(f, g, n))
+            continue;
+        add_member(f, g, n);
+        for (int k = 0; k < count; k++)
+            unite(f, g, f->out->groups.at[from[k]->id]);
+        return true;
+    }
     return false;
 }
 
@@ -417,8 +464,11 @@ static void mark_live(Fuser *f, Node *n) {
     }
 }
 
+/* Does it change while values of it are in use? What is computed once at the start does not. */
 static bool is_written(const Fuser *f, const Home *h) {
     const Program *p = f->compiler->program;
+    if (h->kind == HOME_CONST)
+        return false;
     for (int r = 0; r < p->regions.n; r++)
         for (int w = 0; w < p->regions.at[r]->writes.n; w++)
             if (p->regions.at[r]->writes.at[w].home == h)
@@ -499,6 +549,15 @@ static int weigh(const Fuser *f, const Node *n) {
     return w;
 }
 
+/* One value a row is kept with its row, so that its user need not read what the row was made from. */
+static void join_rows(Fuser *f, Node *n) {
+    const Group *from[16];
+    int count = producers(f, n, from, COUNT_OF(from));
+    const Group *g = count ? from[0] : NULL;
+    if (g && g->kind == GROUP_ROW && g->length > 1 && shape_elements(&n->shape) == g->rows && fits(f, g, n))
+        add_member(f, f->out->groups.at[g->id], n);
+}
+
 static void visit(Fuser *f, Node *n) {
     OpKind kind = op_info[n->op].kind;
     if (n->op == OP_dot) {
@@ -519,6 +578,8 @@ static void visit(Fuser *f, Node *n) {
             start_map(f, n);
     } else if (kind != KIND_MOVE && f->out->uses[n->id] > 1 && !join_producer(f, n) && weigh(f, n) > CHEAP) {
         start_map(f, n);
+    } else if (kind != KIND_MOVE && f->out->uses[n->id] == 1) {
+        join_rows(f, n);
     }
 }
 

@@ -37,6 +37,8 @@ void fuse_split_reductions(Fuser *f);
 /* Stores, homes, order of the groups (fuse_order.c). */
 void fuse_buffers(Fuser *f);
 void fuse_homes(Fuser *f);
+/* g takes over everything of h. */
+void fuse_absorb(Fuser *f, Group *g, Group *h);
 void fuse_merge_scalars(Fuser *f);
 void fuse_order(Fuser *f);
 

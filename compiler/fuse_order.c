@@ -204,7 +204,8 @@ static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_eleme
             found = true;
             const Ix *row = ix_var(f->arena, f->row);
             const Ix *full = ix_add(f->arena, ix_scale(f->arena, row, g->length), ix_var(f->arena, f->element));
-            *same_element &= reach.at[i].flat && ix_equal(reach.at[i].flat, g->kind == GROUP_ROW ? full : row);
+            bool by_row = g->kind != GROUP_ROW || shape_elements(&h->shape) == g->rows;
+            *same_element &= reach.at[i].flat && ix_equal(reach.at[i].flat, by_row ? row : full);
         }
     }
     for (int i = 0; i < g->stores.n && g->nodes.n == 0; i++) {
@@ -214,13 +215,6 @@ static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_eleme
     return found;
 }
 
-/* A row's value cannot be written over what the row's elements still need. */
-static bool fits_in_place(const Group *g, const Node *value) {
-    if (g->kind == GROUP_OTHER)
-        return value->op == OP_put_at || value->op == OP_scatter_add;
-    return g->kind != GROUP_ROW || g->length == 1 || shape_elements(&value->shape) == g->rows * g->length;
-}
-
 static bool can_write_in_place(Fuser *f, const Write *w, const Group *writer) {
     bool same;
     const Region *region = w->value->region;
@@ -228,7 +222,7 @@ static bool can_write_in_place(Fuser *f, const Write *w, const Group *writer) {
         return false;
     if (writer->effects)
         return false;
-    if (reads_home(f, writer, w->home, &same) && (!same || !fits_in_place(writer, w->value)))
+    if (reads_home(f, writer, w->home, &same) && !same)
         return false;
     for (int i = 0; i < f->out->groups.n; i++) {
         const Group *g = f->out->groups.at[i];
@@ -287,7 +281,7 @@ static bool is_scalar_group(const Group *g) {
     return g->kind == GROUP_MAP && g->rows == 1 && g->stores.n + g->nodes.n > 0;
 }
 
-static void absorb(Fuser *f, Group *g, Group *h) {
+void fuse_absorb(Fuser *f, Group *g, Group *h) {
     for (int i = 0; i < h->nodes.n; i++) {
         vec_push(f->arena, &g->nodes, h->nodes.at[i]);
         f->out->group_of[h->nodes.at[i]->id] = g;
@@ -323,7 +317,7 @@ void fuse_merge_scalars(Fuser *f) {
                 (h->effects && g->writes_homes))
                 continue;
             if (!fuse_depends(f, g, h) && !fuse_depends(f, h, g))
-                absorb(f, g, h);
+                fuse_absorb(f, g, h);
         }
     }
 }

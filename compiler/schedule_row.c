@@ -150,7 +150,7 @@ static void store_full(Rows *r, int phase, const Ix *element) {
             if (pass == 1)
                 sched_store(s, st, sub);
             else
-                value_at(s, st->node, sub);
+                sched_keep(s, st, sub);
         }
 }
 
@@ -305,7 +305,7 @@ static void store_rows(Rows *r) {
             if (pass == 1)
                 sched_store(s, st, sub);
             else
-                value_at(s, st->node, sub);
+                sched_keep(s, st, sub);
         }
 }
 

@@ -335,6 +335,8 @@ static bool worth_a_let(const Sched *s, const Node *n, const Expr *e) {
         return false;
     if (op_info[n->op].kind == KIND_RANDOM)
         return true;
+    if (e->kind == EX_LOAD || e->kind == EX_SOURCE)
+        return s->fusion->uses[n->id] > 1;
     return op_info[n->op].kind == KIND_MAP && (s->fusion->uses[n->id] > 1 || (op_info[n->op].flags & OPF_COSTLY));
 }
 
@@ -379,6 +381,13 @@ void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub) {
     nest_store(s->nest, b, at, e);
 }
 
+void sched_keep(Sched *s, const GroupStore *store, const Ix *const *sub) {
+    const Node *n = store->node;
+    const Expr *e = value_at(s, n, sub);
+    if (!find_binding(s, n, sub) && e->kind != EX_CONST)
+        hoist(s, n, sub, e, n->name ? n->name : store->buffer->name);
+}
+
 void sched_checks(Sched *s, const Shape *from, const Ix *const *sub) {
     const Ix *at[MAX_RANK];
     for (int i = 0; i < s->group->nodes.n; i++) {
@@ -397,9 +406,7 @@ void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub) {
     for (int i = 0; i < s->group->stores.n; i++) {
         const Node *n = s->group->stores.at[i].node;
         value_subscripts(s, from, sub, n, at);
-        const Expr *e = value_at(s, n, at);
-        if (!find_binding(s, n, at) && e->kind != EX_CONST)
-            hoist(s, n, at, e, n->name ? n->name : s->group->stores.at[i].buffer->name);
+        sched_keep(s, &s->group->stores.at[i], at);
     }
     for (int i = 0; i < s->group->stores.n; i++) {
         value_subscripts(s, from, sub, s->group->stores.at[i].node, at);

@@ -350,3 +350,76 @@ Test(kernels, run_time_rows) {
     case_output(c, graph_reduce(c->g, OP_sum, x, 3));
     check(c);
 }
+
+/* ---- a training step ---- */
+
+typedef struct Layer {
+    Home *w, *b;
+} Layer;
+
+static Node *two_dims(Graph *g, Node *x, Node *y, bool ta, bool tb) {
+    Shape sx = shape_of(3, (const int64_t[]){1, x->shape.dim[0].n, x->shape.dim[1].n});
+    Shape sy = shape_of(3, (const int64_t[]){1, y->shape.dim[0].n, y->shape.dim[1].n});
+    sx.dim[1].count = x->shape.dim[0].count;
+    Node *d = graph_dot(g, graph_reshape(g, x, &sx), graph_reshape(g, y, &sy), ta, tb);
+    Shape s = d->shape;
+    s.rank = 2;
+    s.dim[0] = d->shape.dim[1];
+    s.dim[1] = d->shape.dim[2];
+    return graph_reshape(g, d, &s);
+}
+
+static Node *linear(KernelCase *c, Node *x, Layer *l, int64_t out, const char *name) {
+    int64_t in = x->shape.dim[1].n;
+    l->w = case_home(c, arena_printf(c->arena, "%s_w", name), c->g->real, SHAPE(in, out), -0.3, 0.3);
+    l->b = case_home(c, arena_printf(c->arena, "%s_b", name), c->g->real, SHAPE(out), -0.3, 0.3);
+    Node *y = two_dims(c->g, x, graph_read(c->g, l->w), false, false);
+    return graph_binary(c->g, OP_add, y, graph_broadcast_to(c->g, graph_read(c->g, l->b), &y->shape));
+}
+
+static Node *relu(Graph *g, Node *x) {
+    return graph_binary(g, OP_maximum, x, constant_like(g, x, 0));
+}
+
+/* The reads of homes that the loss was made with. */
+static Node *read_of(Graph *g, const Home *h) {
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i]->op == OP_read && g->nodes.at[i]->attr.home == h)
+            return g->nodes.at[i];
+    return NULL;
+}
+
+static void train_step(DType t, int64_t batch, int64_t in, int64_t hidden, int64_t out, int kernels) {
+    KernelCase *c = case_new(t);
+    Layer layer[2];
+    Node *x = case_input(c, "x", t, SHAPE(batch, in), -1, 1), *label = case_input(c, "label", DT_I32, SHAPE(batch), 0, (double)out);
+    Node *h = relu(c->g, linear(c, x, &layer[0], hidden, "l0"));
+    Node *z = linear(c, h, &layer[1], out, "l1");
+    h->name = "h";
+    z->name = "z";
+    Node *loss = cross_entropy(c->g, z, label), *p[4], *dp[4], *blame;
+    for (int i = 0; i < 2; i++) {
+        p[2 * i] = read_of(c->g, layer[i].w);
+        p[2 * i + 1] = read_of(c->g, layer[i].b);
+    }
+    cr_assert(grad_build(c->g, loss, p, 4, dp, &blame));
+    case_output(c, graph_check(c->g, loss));
+    Node *lr = case_scalar(c, "lr", t, 0.5);
+    for (int i = 0; i < 4; i++) {
+        Node *step = graph_binary(c->g, OP_mul, graph_broadcast_to(c->g, lr, &p[i]->shape), dp[i]);
+        case_write(c, (Home *)p[i]->attr.home, graph_binary(c->g, OP_sub, p[i], step));
+    }
+    int n = case_lower(c);
+    cr_assert_leq(n, kernels, "%d kernels", n);
+    check(c);
+}
+
+Test(kernels, step_of_a_perceptron) {
+    train_step(DT_F32, 64, 64, 48, 10, 16);
+    train_step(DT_F32, 64, 784, 128, 10, 16);
+    train_step(DT_F32, 7, 13, 5, 3, 16);
+}
+
+Test(kernels, step_of_a_perceptron_f64) {
+    train_step(DT_F64, 16, 24, 20, 10, 16);
+}
