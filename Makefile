@@ -48,7 +48,7 @@ help:
 # ---- the compiler ------------------------------------------------------------------------------
 
 $(NNC): $(MAIN) $(B)/libnnc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lz -lm
 
 $(B)/libnnc.a: $(LIB)
 	@rm -f $@
@@ -88,10 +88,10 @@ $(B)/tests/ops/%.o: tests/ops/%.c
 	$(CC) $(BASE) -Itests/unit $(WARN) -Wno-missing-prototypes -Wno-pedantic $(CFLAGS) -c -o $@ $<
 
 $(B)/tests/unit/test_%: $(B)/tests/unit/test_%.o $(UNIT_HELP) $(B)/libnnc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lm
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lz -lm
 
 $(B)/tests/ops/test_%: $(B)/tests/ops/test_%.o $(UNIT_HELP) $(B)/libnnc.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lm
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lz -lm
 
 $(B)/tests/runtime/test_%: tests/runtime/test_%.c
 	@mkdir -p $(@D)
