@@ -51,12 +51,25 @@ const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *ti
     return expr_load(a, d->left.packed, (const Ix *[]){at, k, ix_const(a, in_tile)});
 }
 
-const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, const Ix *j) {
+/* A whole vector may reach into a panel's padding; subscripts past the last column mean something
+ * only in the panels themselves, not in a reshape of them. */
+static const Expr *padded_at(Dot *d, const Ix *b, const Ix *k, const Ix *first, const Ix *lane) {
     Arena *a = d->s->arena;
-    if (!d->right.packed)
-        return operand_at(d, &d->right, b, k, ix_add(a, ix_scale(a, panel, PANEL), j));
-    const Ix *at = ix_add(a, ix_scale(a, b, all_panels(d)), panel);
-    return expr_load(a, d->right.packed, (const Ix *[]){at, k, j});
+    const Expr *e = operand_at(d, &d->right, b, k, first);
+    return expr_load(a, e->buffer, (const Ix *[]){e->sub[0], ix_add(a, e->sub[1], lane)});
+}
+
+const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, int64_t first,
+                      const Ix *lane) {
+    Arena *a = d->s->arena;
+    const Ix *column = ix_offset(a, ix_scale(a, panel, PANEL), first);
+    if (d->right.packed) {
+        const Ix *at = ix_add(a, ix_scale(a, b, all_panels(d)), panel);
+        return expr_load(a, d->right.packed, (const Ix *[]){at, k, ix_offset(a, lane, first)});
+    }
+    if (d->right.padded)
+        return padded_at(d, b, k, column, lane);
+    return operand_at(d, &d->right, b, k, ix_add(a, column, lane));
 }
 
 const Expr *dot_extent(Dot *d, Dim dim) {

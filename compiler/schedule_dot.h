@@ -35,9 +35,9 @@ typedef struct Dot {
  * place there. */
 const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile,
                      int64_t in_tile);
-/* Element (b, k, 16*panel + j) of the right operand. */
-const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, const Ix *j);
-
+/* Element (b, k, 16*panel + first + lane) of the right operand. */
+const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, int64_t first,
+                      const Ix *lane);
 /* The run-time extent as an i32. */
 const Expr *dot_extent(Dot *d, Dim dim);
 

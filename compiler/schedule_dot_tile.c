@@ -61,7 +61,7 @@ static void multiply(Tile *t, const Ix *k) {
     int depth = s->nest->depth;
     for (int v = 0; v < t->vectors; v++) {
         const Ix *j = open_lanes(t, v, d->right.padded ? LANES : vector_width(t, v));
-        const Expr *e = dot_right(d, t->b, k, t->panel, j);
+        const Expr *e = dot_right(d, t->b, k, t->panel, v * LANES, ix_offset(a, j, -v * LANES));
         right[v] = expr_local(a, nest_let(s->nest, arena_printf(a, "b%d", v), e), NULL);
         close_to(t, depth);
     }
