@@ -53,9 +53,13 @@ static const char *kernel_name(const Sched *s) {
     if (g->stores.n == 0)
         return "check";
     const Buffer *b = g->stores.at[0].buffer;
-    for (int i = 0; i < g->stores.n; i++)
-        if (!g->stores.at[i].buffer->home)
-            return arena_printf(s->arena, "make_%s", g->stores.at[i].buffer->name);
+    for (int i = 0; i < g->stores.n; i++) {
+        const Buffer *other = g->stores.at[i].buffer;
+        if (!other->home)
+            return arena_printf(s->arena, "make_%s", other->name);
+        if (other->home->kind == HOME_PARAM) /* rather than its moments */
+            b = other;
+    }
     return arena_printf(s->arena, "update_%s", b->name);
 }
 

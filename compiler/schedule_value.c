@@ -438,16 +438,31 @@ Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape) {
     return b;
 }
 
+/* Of one element of n and what is inlined into it; what is the same for all elements costs nothing. */
+static double node_cost(const Sched *s, const Node *n, bool *seen) {
+    bool member = s->fusion->group_of[n->id] == s->group;
+    if (seen[n->id] || (s->group->rows > 1 && shape_elements(&n->shape) == 1))
+        return 0;
+    seen[n->id] = true;
+    if (!member && s->fusion->buffer_of[n->id])
+        return 0.08; /* a load */
+    double ns = op_info[n->op].kind == KIND_MOVE ? 0 : op_info[n->op].flags & OPF_COSTLY ? 0.6 : 0.06;
+    for (int i = 0; i < n->nin; i++)
+        ns += node_cost(s, n->in[i], seen);
+    return ns;
+}
+
 double sched_cost(const Sched *s) {
-    double ns = 0.05;
+    bool *seen = NEW_ARRAY(s->arena, bool, s->compiler->program->graph->nodes.n);
+    double ns = 0.08 * s->group->stores.n;
     for (int i = 0; i < s->group->nodes.n; i++)
-        ns += op_info[s->group->nodes.at[i]->op].flags & OPF_COSTLY ? 0.6 : 0.06;
+        ns += node_cost(s, s->group->nodes.at[i], seen);
     return ns;
 }
 
 int sched_tiles(int64_t rounds, double ns) {
     double total = (double)rounds * ns;
-    if (total < 4000 || rounds < 2)
+    if (total < 3000 || rounds < 2) /* a barrier and its idle time cost about a microsecond */
         return 1;
     int64_t tiles = MIN(rounds, 64);
     while (tiles > 2 && total / (double)tiles < 1000)

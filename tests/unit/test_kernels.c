@@ -4,6 +4,10 @@
 
 #define SHAPE(...) shape_of(COUNT_OF(((int64_t[]){__VA_ARGS__})), (const int64_t[]){__VA_ARGS__})
 
+#ifndef RANDOM_GRAPHS
+#define RANDOM_GRAPHS 12
+#endif
+
 static void check(KernelCase *c) {
     const char *wrong = case_check(c);
     cr_assert_null(wrong, "%s", wrong);
@@ -422,4 +426,128 @@ Test(kernels, step_of_a_perceptron) {
 
 Test(kernels, step_of_a_perceptron_f64) {
     train_step(DT_F64, 16, 24, 20, 10, 16);
+}
+
+/* ---- random graphs ---- */
+
+typedef struct Random {
+    uint64_t state;
+} Random;
+
+static int draw(Random *r, int n) {
+    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((r->state >> 33) % (uint64_t)n);
+}
+
+static Node *random_move(Graph *g, Random *r, Node *x) {
+    int rank = x->shape.rank;
+    if (rank < 1)
+        return graph_unary(g, OP_neg, x);
+    Shape s = x->shape;
+    int64_t zero[MAX_RANK] = {0}, one[MAX_RANK];
+    int perm[MAX_RANK];
+    for (int d = 0; d < rank; d++) {
+        one[d] = 1;
+        perm[d] = (d + 1) % rank;
+    }
+    int axis = draw(r, rank);
+    switch (draw(r, 5)) {
+    case 0:
+        return graph_permute(g, x, perm);
+    case 1:
+        s.dim[axis].n = (s.dim[axis].n + 1) / 2;
+        one[axis] = x->shape.dim[axis].n > 1 ? 2 : 1;
+        return graph_slice(g, x, zero, one, &s);
+    case 2: {
+        Shape flat = SHAPE(shape_elements(&x->shape));
+        return graph_reshape(g, x, &flat);
+    }
+    case 3:
+        s.dim[axis].n += 3;
+        zero[axis] = 1;
+        return graph_pad(g, x, zero, &s, 0.5);
+    default:
+        return graph_concat(g, 2, (Node *[]){x, graph_unary(g, OP_neg, x)}, axis);
+    }
+}
+
+static Node *random_node(Graph *g, Random *r, Node *const *pool, int n) {
+    static const Op unary[] = {OP_neg, OP_abs, OP_tanh, OP_sin, OP_sigmoid}, binary[] = {OP_add, OP_sub, OP_mul, OP_maximum};
+    Node *x = pool[n - 1 - draw(r, n < 6 ? n : 6)];
+    int rank = x->shape.rank;
+    switch (draw(r, 8)) {
+    case 0:
+    case 1:
+        return graph_unary(g, unary[draw(r, COUNT_OF(unary))], x);
+    case 2:
+        return random_move(g, r, x);
+    case 3:
+    case 4:
+        if (rank) {
+            unsigned axes = (unsigned)draw(r, (1 << rank) - 1) + 1;
+            Node *sum = graph_reduce(g, draw(r, 2) ? OP_sum : OP_max, x, axes);
+            Shape kept = x->shape;
+            for (int d = 0; d < rank; d++)
+                if (axes >> d & 1)
+                    kept.dim[d].n = 1;
+            sum = graph_unary(g, OP_tanh, sum);
+            if (draw(r, 3) == 0)
+                return sum;
+            return graph_binary(g, OP_sub, x, graph_broadcast(g, graph_reshape(g, sum, &kept), &x->shape));
+        }
+        return graph_unary(g, OP_sin, x);
+    case 5:
+        if (rank == 2) {
+            Shape s = SHAPE(1, x->shape.dim[0].n, x->shape.dim[1].n);
+            Node *y = graph_reshape(g, x, &s);
+            bool columns = draw(r, 2);
+            return graph_unary(g, OP_tanh, graph_dot(g, y, y, columns, !columns));
+        }
+        return graph_unary(g, OP_abs, x);
+    case 6:
+        return rank ? graph_cumsum(g, graph_unary(g, OP_sin, x), draw(r, rank), draw(r, 2) != 0) : x;
+    default:
+        break;
+    }
+    for (int i = 0; i < 8; i++) {
+        Node *y = pool[draw(r, n)];
+        if (shape_equal(&x->shape, &y->shape))
+            return graph_binary(g, binary[draw(r, COUNT_OF(binary))], x, y);
+    }
+    return graph_binary(g, OP_mul, x, x);
+}
+
+static void random_case(uint64_t seed) {
+    KernelCase *c = case_new(DT_F32);
+    Random r = {seed * 7919 + 13};
+    VEC(Node *) pool = {0};
+    static const char *const name[] = {"a", "b", "c", "d"};
+    int64_t rows = 1 + draw(&r, 12), columns = 1 + draw(&r, 40);
+    const Shape shapes[] = {SHAPE(rows, columns), SHAPE(rows, columns), SHAPE(3, rows, columns), SHAPE(columns)};
+    Home *home[4];
+    for (int i = 0; i < 4; i++) {
+        home[i] = case_home(c, name[i], DT_F32, shapes[i], -1, 1);
+        vec_push(c->arena, &pool, graph_read(c->g, home[i]));
+    }
+    for (int i = 0; i < 24; i++) {
+        Node *n = random_node(c->g, &r, pool.at, pool.n);
+        vec_push(c->arena, &pool, n);
+    }
+    for (int i = 0; i < 4; i++)
+        case_output(c, pool.at[pool.n - 1 - 3 * i]);
+    for (int i = 0; i < 4; i++) /* the last value that fits is the home's new version */
+        for (int k = pool.n - 1 - i; k > 3; k--)
+            if (shape_equal(&pool.at[k]->shape, &shapes[i])) {
+                case_write(c, home[i], pool.at[k]);
+                break;
+            }
+    c->tolerance = 2e-5;
+    const char *wrong = case_check(c);
+    cr_expect_null(wrong, "seed %d: %s", (int)seed, wrong);
+    case_free(c);
+}
+
+Test(kernels, random_graphs) {
+    for (uint64_t seed = 0; seed < RANDOM_GRAPHS; seed++)
+        random_case(seed);
 }
