@@ -2,6 +2,7 @@
 #include "driver.h"
 #include "emit.h"
 #include "front.h"
+#include "ref.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,8 @@ static int write_output(Compiler *c) {
 static int finish(Compiler *c, const Arguments *args) {
     if (c->settings.stop_after || args->command == COMMAND_CHECK)
         return EXIT_DONE;
+    if (args->command == COMMAND_LOCKSTEP)
+        return lockstep(c, args->trace, args->seed, stdout);
     if (!c->settings.output)
         c->settings.output = default_output(c, args->command == COMMAND_BUILD ? "" : ".c");
     if (args->command == COMMAND_EMIT)
@@ -130,6 +133,13 @@ static int finish(Compiler *c, const Arguments *args) {
     return driver_run_cached(c, text, args);
 }
 
+/* The oracle runs the program as it was built. */
+static int run_oracle(Compiler *c, const Arguments *args) {
+    int argc;
+    char **argv = driver_trainer_arguments(c, args, &argc);
+    return ref_run(c, args->single, argc, argv);
+}
+
 static int compile_file(Compiler *c, const Arguments *args) {
     bool unreadable = false;
     c->program = front_end(c, &unreadable);
@@ -137,11 +147,12 @@ static int compile_file(Compiler *c, const Arguments *args) {
         fprintf(stderr, "nnc: cannot open '%s': %s\n", c->settings.input, strerror(errno));
         return EXIT_ENVIRONMENT;
     }
-    if (c->program && !diag_errors(c->diag))
+    bool oracle = strcmp(c->settings.target, "ref") == 0;
+    if (c->program && !diag_errors(c->diag) && !oracle)
         run_passes(c);
     bool wrong = !c->program || diag_errors(c->diag) > 0;
     diag_flush(c->diag, stderr, isatty(STDERR_FILENO) == 1);
-    return wrong ? EXIT_WRONG : finish(c, args);
+    return wrong ? EXIT_WRONG : oracle ? run_oracle(c, args) : finish(c, args);
 }
 
 static bool settings_name_passes(const Settings *s) {

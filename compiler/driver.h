@@ -9,12 +9,16 @@ typedef enum Command {
     COMMAND_CHECK, /* nnc check model.nn */
     COMMAND_RUN,   /* nnc run model.nn [-- ARGS] */
     COMMAND_BUILD, /* nnc build model.nn -o prog */
+    COMMAND_LOCKSTEP, /* nnc lockstep model.nn TRACE_DIR */
     COMMAND_SHOW   /* --help, --version: all is printed already */
 } Command;
 
 typedef struct Arguments {
     Command command;
     Settings settings;
+    bool single;       /* --ref f32 */
+    const char *trace; /* folder that a trainer's --trace filled */
+    uint64_t seed;     /* of that trainer */
     int nrest; /* after --: for the trainer */
     char **rest;
 } Arguments;
@@ -30,6 +34,9 @@ int driver_build(Compiler *c, const char *text, const char *to);
 /* The same with the program in the cache, then becomes that program; returns only when that fails.
  */
 int driver_run_cached(Compiler *c, const char *text, const Arguments *args);
+
+/* argv of a trainer run by nnc: its name, --data with the folder of the .nn file, the rest. */
+char **driver_trainer_arguments(const Compiler *c, const Arguments *args, int *argc);
 
 /* All of nnc; returns the exit code. */
 int driver(int argc, char **argv);

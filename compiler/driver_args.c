@@ -2,6 +2,7 @@
 #include "driver.h"
 #include "emit.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -17,6 +18,8 @@ static const char help[] =
     "options\n"
     "  -o FILE             where the output goes (default: model.c, model)\n"
     "  --target c          what is made; c is the only target so far\n"
+    "  --target ref        nnc run: no trainer is made, the oracle does the training, slowly\n"
+    "  --ref f32           with --target ref: round every number to 32 bits (default f64)\n"
     "  -D NAME=VALUE       another value for a `const` of the file\n"
     "  --real f64          64-bit numbers (slow; to check gradients)\n"
     "  --cpu native        the processor the trainer is for: native or baseline\n"
@@ -24,6 +27,10 @@ static const char help[] =
     "                      schedule plan\n"
     "  --stop-after PASS   go no further\n"
     "  --help, --version\n"
+    "\n"
+    "to look into a trainer\n"
+    "  nnc lockstep model.nn DIR            compares the steps that the trainer wrote with --trace\n"
+    "                                       DIR with the oracle's; --seed N as the trainer had it\n"
     "\n"
     "exit codes: 0 done, 1 the file or the command is wrong, 2 a file or a program is missing\n";
 
@@ -102,6 +109,25 @@ static bool read_real(Reader *r) {
     return true;
 }
 
+static bool read_ref(Reader *r) {
+    const char *type = value_of(r, "--ref");
+    if (!type)
+        return false;
+    if (strcmp(type, "f32") != 0 && strcmp(type, "f64") != 0)
+        return wrong("--ref takes f32 or f64, found", type);
+    r->out->single = strcmp(type, "f32") == 0;
+    return true;
+}
+
+static bool read_seed(Reader *r) {
+    const char *text = value_of(r, "--seed");
+    char *end;
+    if (!text)
+        return false;
+    r->out->seed = strtoull(text, &end, 10);
+    return (end != text && !*end) || wrong("--seed takes a whole number, found", text);
+}
+
 static bool read_option(Reader *r) {
     const char *arg = r->argv[r->i];
     if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
@@ -118,6 +144,10 @@ static bool read_option(Reader *r) {
         return read_define(r);
     if (is_option(arg, "--real"))
         return read_real(r);
+    if (is_option(arg, "--ref"))
+        return read_ref(r);
+    if (is_option(arg, "--seed"))
+        return read_seed(r);
     bool known;
     bool ok = read_text_option(r, &known);
     return known ? ok : wrong("unknown option", arg);
@@ -127,13 +157,20 @@ static bool read_word(Reader *r) {
     static const struct {
         const char *name;
         Command command;
-    } commands[] = {{"check", COMMAND_CHECK}, {"run", COMMAND_RUN}, {"build", COMMAND_BUILD}};
+    } commands[] = {{"check", COMMAND_CHECK},
+                  {"run", COMMAND_RUN},
+                  {"build", COMMAND_BUILD},
+                  {"lockstep", COMMAND_LOCKSTEP}};
     const char *arg = r->argv[r->i];
     for (int i = 0; r->i == 1 && i < COUNT_OF(commands); i++)
         if (strcmp(arg, commands[i].name) == 0) {
             r->out->command = commands[i].command;
             return true;
         }
+    if (r->out->settings.input && r->out->command == COMMAND_LOCKSTEP && !r->out->trace) {
+        r->out->trace = arg;
+        return true;
+    }
     if (r->out->settings.input)
         return wrong("one file at a time; what is", arg);
     r->out->settings.input = arg;
@@ -146,13 +183,18 @@ static bool check_arguments(const Arguments *a) {
         fputs("nnc: no file given (nnc --help)\n", stderr);
         return false;
     }
-    if (strcmp(s->target, "c") != 0)
+    bool oracle = strcmp(s->target, "ref") == 0;
+    if (oracle && a->command != COMMAND_RUN)
+        return wrong("this target is for nnc run:", s->target);
+    if (!oracle && strcmp(s->target, "c") != 0)
         return wrong("not supported yet: target", s->target);
+    if (a->command == COMMAND_LOCKSTEP && !a->trace)
+        return wrong("lockstep needs the folder of a trace of", s->input);
     if (s->cpu && strcmp(s->cpu, "native") != 0 && strcmp(s->cpu, "baseline") != 0)
         return wrong("--cpu takes native or baseline, found", s->cpu);
     if (a->nrest && a->command != COMMAND_RUN)
         return wrong("arguments for a trainer belong to nnc run:", a->rest[0]);
-    if (s->output && (a->command == COMMAND_RUN || a->command == COMMAND_CHECK))
+    if (s->output && a->command != COMMAND_EMIT && a->command != COMMAND_BUILD)
         return wrong("this command writes no", s->output);
     return true;
 }

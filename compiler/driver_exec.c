@@ -109,7 +109,7 @@ static const char *folder_of(Arena *a, const char *path) {
     return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
 }
 
-static int become(Compiler *c, const char *program, const Arguments *args) {
+char **driver_trainer_arguments(const Compiler *c, const Arguments *args, int *argc) {
     char **argv = NEW_ARRAY(c->arena, char *, args->nrest + 4);
     int n = 0;
     argv[n++] = arena_printf(c->arena, "%s", c->program->name);
@@ -117,6 +117,13 @@ static int become(Compiler *c, const char *program, const Arguments *args) {
     argv[n++] = arena_printf(c->arena, "%s", folder_of(c->arena, c->settings.input));
     for (int i = 0; i < args->nrest; i++)
         argv[n++] = args->rest[i];
+    *argc = n;
+    return argv;
+}
+
+static int become(Compiler *c, const char *program, const Arguments *args) {
+    int argc;
+    char **argv = driver_trainer_arguments(c, args, &argc);
     fflush(NULL);
     execv(program, argv);
     return environment_error("run", program);

@@ -6,7 +6,7 @@
 
 typedef struct Settings {
     const char *input, *output;
-    const char *target; /* "c" */
+    const char *target; /* "c", "ref" */
     bool real64;        /* --real f64 */
     const char *dump, *stop_after;
     const char *cpu;
