@@ -14,7 +14,8 @@ static bool in_library(const Build *b, Span at) {
 Span outer_call(const Build *b) {
     Span at = {0};
     for (const Frame *f = b->frame; f; f = f->parent)
-        if (f->decl && f->decl->kind != AST_TASK && f->decl->kind != AST_EXPORT && f->call.file &&
+        if (f->decl && f->decl->kind != AST_TASK && f->decl->kind != AST_EXPORT &&
+            f->decl->kind != AST_MODEL && f->decl->kind != AST_SUB && f->call.file &&
             !in_library(b, f->call))
             at = f->call;
     return at;
@@ -48,6 +49,20 @@ void build_error(Build *b, Span at, const char *fmt, ...) {
     Span outer = outer_call(b);
     if (outer.file && !same_span(outer, place))
         diag_note(b->diag, outer, "called from here");
+}
+
+void build_warning(Build *b, Span at, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *what = arena_vprintf(b->arena, fmt, ap);
+    va_end(ap);
+    const char *callee;
+    Span place = user_place(b, at, &callee);
+    if (in_library(b, place))
+        return;
+    if (callee && !strstr(what, callee))
+        what = arena_printf(b->arena, "%s: %s", callee, what);
+    diag_warning(b->diag, place, "%s", what);
 }
 
 /* ---- scopes ---- */
@@ -457,14 +472,7 @@ static void force_all(Build *b) {
         if (bind->kind == BIND_DECL && k != AST_DATA && k != AST_LET)
             force(b, bind, bind->span);
     }
-    for (int i = 0; i < b->user->names.n; i++) {
-        const Binding *bind = b->user->names.at[i];
-        AstKind k = bind->decl->kind;
-        bool counts = k == AST_MODEL || k == AST_PARAM || k == AST_OPTION || k == AST_DATA ||
-                      k == AST_CONST || k == AST_LET;
-        if (!bind->used && counts)
-            diag_warning(b->diag, bind->span, "'%s' is never used", bind->name);
-    }
+    warn_declarations(b);
 }
 
 static const char *base_name(const char *path) {
@@ -528,10 +536,12 @@ Program *front_end(Compiler *c, bool *unreadable) {
     if (!diag_errors(c->diag))
         force_all(b);
     region_start_finish(b);
+    build_stores_finish(b);
     if (diag_errors(c->diag))
         return NULL;
     instance_paths(b);
     build_tasks_finish(b);
+    warn_training(b);
     region_finish(b);
     c->program = b->p;
     return b->p;

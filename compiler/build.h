@@ -189,6 +189,30 @@ typedef struct Yields {
     bool single;
 } Yields;
 
+/* A loss that was differentiated in a loop: stale in the next round if its parameters change. */
+typedef struct LossUse {
+    const Home *home;
+    int version; /* id of the node it was computed from */
+    const char *name;
+    Span at;
+} LossUse;
+
+/* A model that a minimize trains, by `over` or because the loss depends on it. */
+typedef struct TrainUse {
+    const Ast *stmt;
+    int model;
+    bool named;
+    Span at;
+} TrainUse;
+
+/* A save or load: its homes are listed when all parameters are known. */
+typedef struct StoreItem {
+    HStmt *stmt;
+    Instance *model; /* NULL: home */
+    Home *home;
+    Span at;
+} StoreItem;
+
 typedef struct LoopInfo { /* a run-time loop being built */
     struct LoopInfo *parent;
     HStmt *stmt;
@@ -197,6 +221,7 @@ typedef struct LoopInfo { /* a run-time loop being built */
     int start;     /* b->loop_start outside */
     Ast *reduce;   /* `mean for`: the expression, else NULL */
     struct Totals *totals;
+    VEC(LossUse) uses;
     Yields *yields; /* `mean for`: what its body yields; NULL: a plain loop */
 } LoopInfo;
 
@@ -243,6 +268,10 @@ struct Build {
     VEC(bool) user_names; /* by node id: the name was given by a `let` of the user */
     VEC(Home *) versions; /* by node id: the home that a written value became a version of */
     VEC(Change) changes;  /* by home id */
+    VEC(bool) reached;    /* by home id: has a gradient, is loaded or copied */
+    VEC(TrainUse) train_uses;
+    VEC(StoreItem) stores;
+    int state_writes; /* how often a state was written: a call for that is no unused value */
     Place start;          /* the start block while something else is built */
     int loop_start;       /* number of the first node made in the innermost run-time loop */
     HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
@@ -270,6 +299,7 @@ struct Build {
 
 /* ---- build.c ---- */
 void build_error(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void build_warning(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 Span outer_call(const Build *b); /* the call in a task or at top level that led here */
 /* Finds a name from inner to outer scopes; NULL (with an error) when there is none. */
 Binding *build_find(Build *b, Env *env, const char *name, Span at);
@@ -352,6 +382,15 @@ void region_close(Build *b);                           /* flushes writes, append
 Node *home_value(Build *b, Home *h);                   /* in the open region */
 void home_write(Build *b, Home *h, Node *value);       /* the next version */
 void home_changed(Build *b, Home *h, Span at);         /* by something outside of the graph: load */
+void home_reached(Build *b, const Home *h);
+/* Sides of an `if`: each starts from the changes before it; afterwards the later ones count. */
+typedef struct Changes {
+    int n;
+    Change *at;
+} Changes;
+Changes changes_copy(const Build *b);
+void changes_set(Build *b, const Changes *c);
+void changes_join(Build *b, const Changes *c);
 Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *s, Span at);
 Home *home_of_version(const Build *b, const Node *n);
 Node *node_here(Build *b, Node *n);         /* the same value for use in the open region */
@@ -380,6 +419,8 @@ Value assigned_value(Build *b, Env *env, Ast *s,
                      Value old);                     /* what `x = …` or `x += …` leaves in x */
 void build_assign_known(Build *b, Env *env, Ast *s); /* outside tasks */
 void rule_state(Build *b, Env *env, Ast *s);         /* `state` in an optimizer's body */
+/* An error where the value of a statement is lost; states: b->state_writes before it. */
+void value_unused(Build *b, Value v, const Ast *s, int states);
 Value build_block(Build *b, Env *env,
                   Ast *block); /* new scope; value of the last expression or none */
 Value value_index_assign(Build *b, Env *env, Ast *index, Value base,
@@ -473,6 +514,7 @@ void build_yield(Build *b, Env *env, Ast *s);
 /* Opens a run-time loop: its statement, and the block its body goes to. */
 void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at);
 void loop_end(Build *b, LoopInfo *loop);
+void loop_losses(Build *b, LoopInfo *loop); /* build_loss.c */
 /* Statements that `body` builds are put before the loop. */
 void loop_before(Build *b, LoopInfo *loop, void (*body)(Build *b, void *arg), void *arg);
 void reduce_round(Build *b, LoopInfo *loop);
@@ -488,7 +530,14 @@ Value build_string(Build *b, Env *env, Ast *e);
 void build_print(Build *b, Env *env, Ast *s);
 void build_record(Build *b, Env *env, Ast *s);
 void build_save_load(Build *b, Env *env, Ast *s);
+void build_stores_finish(Build *b);
 void build_expect(Build *b, Env *env, Ast *s);
 void build_tasks_finish(Build *b);
+/* build_warn.c */
+void train_use(Build *b, const Ast *stmt, const Home *h, bool named, Span at);
+void warn_declarations(Build *b);
+void warn_training(Build *b); /* after all tasks and paths */
+void warn_thin(Build *b, const Node *x, unsigned axes, const char *what, Span at);
+void warn_negative(Build *b, FnValue *schedule, Span at);
 
 #endif

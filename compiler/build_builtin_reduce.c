@@ -29,6 +29,8 @@ static Value reduce(Build *b, Op op, Value x, const Actual *a, Span at) {
     if (!n || !value_to_axes(b, a->at[1], n->shape.rank, a->spans[1], &axes) ||
         !value_to_bool(b, a->at[2], "keepdims", a->spans[2], &keep))
         return value_poison;
+    if (a->at[1].kind != V_NONE)
+        warn_thin(b, n, axes, op_info[op].name, at);
     return value_node(node_reduce(b, op, countable(b, n), axes, keep));
 }
 
@@ -103,6 +105,7 @@ Value builtin_argreduce(Build *b, const Builtin *self, const Actual *a) {
     if (!n || !value_to_axis(b, a->at[1], n->shape.rank, a->spans[1], &axis) ||
         !value_to_bool(b, a->at[2], "keepdims", a->spans[2], &keep))
         return value_poison;
+    warn_thin(b, n, 1u << axis, self->name, a->span);
     Node *y = graph_argreduce(b->g, self->op, countable(b, n), axis);
     Shape s = n->shape;
     s.dim[axis] = (Dim){1, NULL};

@@ -546,6 +546,7 @@ Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at) {
         Value v = a ? arg_value(b, a, NULL) : build_expr(b, env, formals->at[i]->formal.value);
         bool schedule = v.kind == V_FN && v.fn->decl && v.fn->decl->kind == AST_SCHEDULE;
         if (schedule && step) {
+            warn_negative(b, v.fn, a ? a->span : at);
             Args one = {1, NEW(b->arena, Arg), at};
             one.at[0] = (Arg){.value = *step, .span = at};
             v = schedule_apply(b, v.fn, &one);

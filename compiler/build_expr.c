@@ -315,6 +315,15 @@ void build_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {
     let_pattern(b, env, pattern, v, kind);
 }
 
+/* Ruling B3; a call that wrote a state had its effect. */
+void value_unused(Build *b, Value v, const Ast *s, int states) {
+    if (v.kind == V_NONE || v.kind == V_POISON || b->state_writes != states)
+        return;
+    build_error(b, s->span,
+                "this value is not used (to continue a line, end the one before with the "
+                "operator)");
+}
+
 static bool for_values(Build *b, Env *env, Ast *iter, Value *out) {
     if (iter->kind != AST_RANGE) {
         *out = build_expr(b, env, iter);
@@ -354,7 +363,11 @@ static void unrolled_for(Build *b, Env *env, Ast *s) {
     for (int i = 0; i < list.list->n && diag_errors(b->diag) == errors; i++) {
         Env *inner = env_new(b, env);
         let_pattern(b, inner, s->loop.pattern, list.list->at[i], BIND_LET);
-        build_block(b, inner, s->loop.body);
+        int states = b->state_writes;
+        Value v = build_block(b, inner, s->loop.body);
+        const AstList *stmts = &s->loop.body->block.stmts;
+        if (stmts->n)
+            value_unused(b, v, stmts->at[stmts->n - 1], states);
     }
 }
 
@@ -387,6 +400,7 @@ static void state_write(Build *b, Binding *bind, Value v, Span at) {
                     value_text(b, value_node(n)));
         return;
     }
+    b->state_writes++;
     home_write(b, bind->home,
                graph_unary(b->g, OP_stop, graph_broadcast_to(b->g, n, &bind->home->shape)));
 }
@@ -492,9 +506,13 @@ static void known_stmt(Build *b, Env *env, Ast *s, Value *v) {
 Value build_block(Build *b, Env *env, Ast *block) {
     Env *inner = env_new(b, env);
     Value v = value_none;
-    for (int i = 0; i < block->block.stmts.n; i++) {
+    const AstList *stmts = &block->block.stmts;
+    for (int i = 0; i < stmts->n; i++) {
+        int states = b->state_writes;
         v = value_none;
-        known_stmt(b, inner, block->block.stmts.at[i], &v);
+        known_stmt(b, inner, stmts->at[i], &v);
+        if (i < stmts->n - 1)
+            value_unused(b, v, stmts->at[i], states);
     }
     return v;
 }

@@ -17,6 +17,7 @@ void loop_end(Build *b, LoopInfo *loop) {
     if (loop->yields)
         reduce_round(b, loop);
     region_close(b);
+    loop_losses(b, loop);
     b->block = loop->outer;
     b->loop = loop->parent;
     b->loop_start = loop->start;

@@ -172,6 +172,32 @@ void home_changed(Build *b, Home *h, Span at) {
     b->changes.at[h->id] = (Change){b->g->nodes.n, at};
 }
 
+void home_reached(Build *b, const Home *h) {
+    while (b->reached.n <= h->id)
+        vec_push(b->arena, &b->reached, false);
+    b->reached.at[h->id] = true;
+}
+
+Changes changes_copy(const Build *b) {
+    Changes c = {b->changes.n, NEW_ARRAY(b->arena, Change, b->changes.n + 1)};
+    if (c.n)
+        memcpy(c.at, b->changes.at, sizeof(Change) * (size_t)c.n);
+    return c;
+}
+
+void changes_set(Build *b, const Changes *c) {
+    for (int i = 0; i < b->changes.n; i++)
+        b->changes.at[i] = i < c->n ? c->at[i] : (Change){0};
+}
+
+void changes_join(Build *b, const Changes *c) {
+    while (b->changes.n < c->n)
+        vec_push(b->arena, &b->changes, (Change){0});
+    for (int i = 0; i < c->n; i++)
+        if (c->at[i].version > b->changes.at[i].version)
+            b->changes.at[i] = c->at[i];
+}
+
 static void add_output(Build *b, Node *n) {
     Region *r = n->region;
     for (int i = 0; i < r->outputs.n; i++)

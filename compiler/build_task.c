@@ -239,7 +239,10 @@ static void task_if(Build *b, Env *env, Ast *s) {
     }
     HStmt *st = host_stmt(b, HS_IF, s->span);
     st->value = h;
+    Changes before = changes_copy(b);
     st->body = build_sub_block(b, env, s->cond.then);
+    Changes then = changes_copy(b);
+    changes_set(b, &before);
     Ast *other = s->cond.other;
     if (other && other->kind == AST_IF) {
         region_close(b);
@@ -251,6 +254,7 @@ static void task_if(Build *b, Env *env, Ast *s) {
     } else if (other) {
         st->other = build_sub_block(b, env, other);
     }
+    changes_join(b, &then);
 }
 
 static void task_eval(Build *b, Env *env, Ast *s) {
@@ -261,11 +265,8 @@ static void task_eval(Build *b, Env *env, Ast *s) {
 }
 
 static void task_expr(Build *b, Env *env, Ast *s) {
-    Value v = build_expr(b, env, s);
-    if (v.kind != V_NONE && v.kind != V_POISON)
-        build_error(
-            b, s->span,
-            "this value is not used (to continue a line, end the one before with the operator)");
+    int states = b->state_writes;
+    value_unused(b, build_expr(b, env, s), s, states);
 }
 
 void build_stmt(Build *b, Env *env, Ast *s) {

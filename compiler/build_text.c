@@ -182,56 +182,77 @@ void build_record(Build *b, Env *env, Ast *s) {
 
 /* ---- save, load ---- */
 
-static bool stored_homes(Build *b, Env *env, Ast *item, ParamSet *out) {
+static bool store_item(Build *b, Env *env, Ast *item, StoreItem *out) {
     Value v = build_expr(b, env, item);
-    if (v.kind == V_MODEL) {
-        instance_params(b, v.model, true, out);
-        if (!out->n)
-            build_error(b, item->span,
-                        "'%s' has no parameters yet: its sizes are fixed by its first use, which "
-                        "must stand above",
-                        v.model->name);
-        return out->n > 0;
-    }
+    *out = (StoreItem){.at = item->span};
+    if (v.kind == V_MODEL)
+        out->model = v.model;
     Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
-    if (h && (h->kind == HOME_PARAM || h->kind == HOME_STATE)) {
-        out->homes = NEW(b->arena, Home *);
-        out->homes[0] = h;
-        out->n = 1;
+    if (h && (h->kind == HOME_PARAM || h->kind == HOME_STATE))
+        out->home = h;
+    if (out->model || out->home)
         return true;
-    }
     if (v.kind != V_POISON)
         build_error(b, item->span, "models and parameters can be saved and loaded, found %s",
                     value_text(b, v));
     return false;
 }
 
+static void item_homes(Build *b, const StoreItem *item, ParamSet *out) {
+    if (item->model) {
+        instance_params(b, item->model, true, out);
+        return;
+    }
+    out->homes = NEW(b->arena, Home *);
+    out->homes[0] = item->home;
+    out->n = 1;
+}
+
 void build_save_load(Build *b, Env *env, Ast *s) {
     bool save = s->kind == AST_SAVE;
     Ast *path = save ? s->save.path : s->load.path;
     int n = save ? s->save.items.n : 1;
-    VEC(Home *) homes = {0};
-    for (int i = 0; i < n; i++) {
-        ParamSet set = {0};
-        if (!stored_homes(b, env, save ? s->save.items.at[i] : s->load.target, &set))
-            return;
-        for (int k = 0; k < set.n; k++)
-            vec_push(b->arena, &homes, set.homes[k]);
-    }
+    StoreItem *items = NEW_ARRAY(b->arena, StoreItem, n + 1);
+    bool ok = true;
+    for (int i = 0; i < n; i++)
+        ok = store_item(b, env, save ? s->save.items.at[i] : s->load.target, &items[i]) && ok;
     Value v = build_expr(b, env, path);
     HExpr *p = v.kind == V_POISON ? NULL : value_to_host(b, v, path->span);
-    if (!p || p->type != HT_STRING) {
-        if (p)
-            build_error(b, path->span, "a path is text, found %s", value_text(b, v));
+    if (p && p->type != HT_STRING)
+        build_error(b, path->span, "a path is text, found %s", value_text(b, v));
+    if (!ok || !p || p->type != HT_STRING)
         return;
-    }
     HStmt *st = host_stmt(b, save ? HS_SAVE : HS_LOAD, s->span);
     st->value = p;
-    st->nhomes = homes.n;
-    st->homes = homes.at;
-    if (!save)
-        for (int i = 0; i < homes.n; i++)
-            home_changed(b, homes.at[i], s->span);
+    for (int i = 0; i < n; i++) {
+        items[i].stmt = st;
+        vec_push(b->arena, &b->stores, items[i]);
+        ParamSet set = {0};
+        item_homes(b, &items[i], &set);
+        for (int k = 0; !save && k < set.n; k++)
+            home_changed(b, set.homes[k], s->span);
+    }
+}
+
+/* Gives every save and load its homes: a model may get its sizes below the statement. */
+void build_stores_finish(Build *b) {
+    for (int i = 0; i < b->stores.n; i++) {
+        const StoreItem *item = &b->stores.at[i];
+        HStmt *st = item->stmt;
+        ParamSet set = {0};
+        item_homes(b, item, &set);
+        if (!set.n)
+            build_error(b, item->at, "'%s' has no parameters: nothing uses it", item->model->name);
+        Home **homes = NEW_ARRAY(b->arena, Home *, st->nhomes + set.n + 1);
+        if (st->nhomes)
+            memcpy(homes, st->homes, sizeof *homes * (size_t)st->nhomes);
+        for (int k = 0; k < set.n; k++) {
+            homes[st->nhomes++] = set.homes[k];
+            if (st->kind == HS_LOAD)
+                home_reached(b, set.homes[k]);
+        }
+        st->homes = homes;
+    }
 }
 
 /* ---- expect ---- */

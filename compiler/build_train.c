@@ -1,123 +1,5 @@
 /* build_train.c: gradients, minimize, update, optimizers, each. */
-#include "build.h"
-
-/* ---- parameters that a loss depends on ---- */
-
-typedef struct Dependence {
-    Home *home;
-    VEC(Node *) versions; /* nodes of it that the loss was computed from */
-} Dependence;
-
-typedef struct Dependences {
-    VEC(Dependence) at;
-} Dependences;
-
-static void add_version(Build *b, Dependences *d, Home *h, Node *n) {
-    for (int i = 0; i < d->at.n; i++)
-        if (d->at.at[i].home == h) {
-            vec_push(b->arena, &d->at.at[i].versions, n);
-            return;
-        }
-    Dependence one = {.home = h};
-    vec_push(b->arena, &one.versions, n);
-    vec_push(b->arena, &d->at, one);
-}
-
-/* Walks back from the loss; a version of a parameter is a leaf. Integers carry no gradient. */
-static Dependences dependences(Build *b, Node *loss) {
-    Dependences d = {0};
-    bool *seen = NEW_ARRAY(b->arena, bool, b->g->nodes.n);
-    VEC(Node *) work = {0};
-    vec_push(b->arena, &work, loss);
-    while (work.n) {
-        Node *n = work.at[--work.n];
-        if (seen[n->id] || !dtype_is_real(n->dtype))
-            continue;
-        seen[n->id] = true;
-        Home *h = home_of_version(b, n);
-        if (h && h->kind == HOME_PARAM)
-            add_version(b, &d, h, n);
-        else if (n->op != OP_stop)
-            for (int i = 0; i < n->nin; i++)
-                vec_push(b->arena, &work, n->in[i]);
-    }
-    return d;
-}
-
-static const Dependence *depends_on(const Dependences *d, const Home *h) {
-    for (int i = 0; i < d->at.n; i++)
-        if (d->at.at[i].home == h)
-            return &d->at.at[i];
-    return NULL;
-}
-
-/* Ruling A1: the loss must be computed from the parameters as they are now. */
-static bool check_fresh(Build *b, const Dependences *d, const Node *loss, Span at) {
-    for (int i = 0; i < d->at.n; i++) {
-        const Home *h = d->at.at[i].home;
-        Change c = h->id < b->changes.n ? b->changes.at[h->id] : (Change){0};
-        for (int k = 0; k < d->at.at[i].versions.n; k++)
-            if (d->at.at[i].versions.at[k]->id < c.version) {
-                int line, column;
-                diag_position(b->diag, c.span, &line, &column);
-                build_error(b, at,
-                            "%s was computed before '%s' was updated in line %d; move its "
-                            "computation below that",
-                            loss->name ? loss->name : "the loss", h->name, line);
-                diag_note(b->diag, c.span, "the update");
-                return false;
-            }
-    }
-    return true;
-}
-
-static bool scalar_loss(Build *b, Value v, const char *what, Span at, Node **out) {
-    Node *n = v.kind == V_POISON ? NULL : value_to_node(b, v, b->g->real, at);
-    if (!n)
-        return false;
-    if (n->shape.rank || !dtype_is_real(n->dtype)) {
-        build_error(b, at, "%s must be one real number, found %s", what,
-                    value_text(b, value_node(n)));
-        return false;
-    }
-    *out = n;
-    return true;
-}
-
-static bool gradients(Build *b, Node *loss, Node *const *targets, int n, Node **out, Span at) {
-    Node *blame = NULL;
-    if (grad_build(b->g, loss, targets, n, out, &blame))
-        return true;
-    build_error(b, at, "the loss has no gradient: '%s' on the way to it has none",
-                op_info[blame->op].name);
-    diag_note(b->diag, blame->span, "this operation (stop(…) keeps it out of the gradient)");
-    return false;
-}
-
-/* Gradients of the homes; NULL where the loss does not depend on one. */
-static bool home_gradients(Build *b, Node *loss, const Dependences *d, Home *const *homes, int n,
-                           Node **out, Span at) {
-    VEC(Node *) targets = {0};
-    for (int i = 0; i < n; i++) {
-        const Dependence *dep = depends_on(d, homes[i]);
-        for (int k = 0; dep && k < dep->versions.n; k++)
-            vec_push(b->arena, &targets, dep->versions.at[k]);
-    }
-    Node **g = NEW_ARRAY(b->arena, Node *, targets.n + 1);
-    if (!gradients(b, loss, targets.at, targets.n, g, at))
-        return false;
-    int next = 0;
-    for (int i = 0; i < n; i++) {
-        const Dependence *dep = depends_on(d, homes[i]);
-        out[i] = NULL;
-        for (int k = 0; dep && k < dep->versions.n; k++, next++)
-            if (g[next])
-                out[i] = out[i] ? graph_binary(b->g, OP_add, out[i], g[next]) : g[next];
-        if (out[i] && !out[i]->name)
-            out[i]->name = arena_printf(b->arena, "d_%s", homes[i]->name);
-    }
-    return true;
-}
+#include "build_loss.h"
 
 /* ---- grad(y, x) ---- */
 
@@ -126,8 +8,7 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
         ParamSet *set = NEW(b->arena, ParamSet);
         instance_params(b, x.model, false, set);
         set->nodes = NEW_ARRAY(b->arena, Node *, set->n + 1);
-        if (!check_fresh(b, d, y, at) ||
-            !home_gradients(b, y, d, set->homes, set->n, set->nodes, at))
+        if (!loss_home_gradients(b, y, d, set->homes, set->n, set->nodes, at))
             return value_poison;
         for (int i = 0; i < set->n; i++)
             if (!set->nodes[i])
@@ -144,8 +25,8 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
     Node *g = NULL;
     Home *h = home_of_version(b, x.node);
     bool ok = h && depends_on(d, h)
-                  ? check_fresh(b, d, y, at) && home_gradients(b, y, d, &h, 1, &g, at)
-                  : gradients(b, y, &x.node, 1, &g, at);
+                  ? loss_home_gradients(b, y, d, &h, 1, &g, at)
+                  : loss_gradients(b, y, &x.node, 1, &g, at);
     if (!ok)
         return value_poison;
     if (!g) {
@@ -157,12 +38,12 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
 
 Value build_grad(Build *b, const Actual *a) {
     Node *y;
-    if (!scalar_loss(b, a->at[0], "the first argument of grad", a->spans[0], &y))
+    if (!loss_node(b, a->at[0], "the first argument of grad", a->spans[0], &y))
         return value_poison;
-    Dependences d = dependences(b, y);
+    Dependences d = loss_dependences(b, y);
     Value x = a->at[1];
-    if (x.kind == V_POISON)
-        return x;
+    if (x.kind == V_POISON || !loss_is_fresh(b, &d, y, a->spans[0]))
+        return value_poison;
     if (x.kind != V_LIST)
         return grad_one(b, y, &d, x, a->spans[1]);
     Value *out = NEW_ARRAY(b->arena, Value, x.list->n + 1);
@@ -297,6 +178,7 @@ static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step,
     Binding *bp = env_add(b, env, inner->at[0]->name, BIND_VAR, value_node(old), at);
     env_add(b, env, inner->at[1]->name, BIND_LET, value_node(g), at);
     env_add(b, env, "step", BIND_LET, sv, at);
+    int errors = diag_errors(b->diag);
     RuleUse rule = {f->opt, p, env};
     Frame frame = {b->frame, f->decl, at, NULL};
     b->rule = &rule;
@@ -306,7 +188,7 @@ static void apply_rule(Build *b, const FnValue *f, Home *p, Node *g, Node *step,
     b->rule = NULL;
     if (bp->value.kind == V_TENSOR && bp->value.node != old)
         home_assign(b, p, bp->value, at);
-    else if (bp->value.kind != V_POISON && !diag_errors(b->diag))
+    else if (bp->value.kind != V_POISON && diag_errors(b->diag) == errors)
         build_error(b, at, "%s never changes its parameter '%s'", f->decl->name,
                     inner->at[0]->name);
 }
@@ -320,6 +202,7 @@ typedef struct Target {
 } Target;
 
 typedef struct Targets {
+    Node *loss;
     VEC(Target) at;
 } Targets;
 
@@ -337,7 +220,7 @@ static void target_add(Build *b, Targets *t, Home *h, const FnValue *opt) {
 
 /* The parameters an `over` names; an error when the loss depends on none of them. */
 static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, const FnValue *opt,
-                         Ast *e) {
+                         const Ast *stmt, Ast *e) {
     Value v = build_expr(b, env, e);
     ParamSet set = {0};
     Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
@@ -360,10 +243,14 @@ static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, c
     for (int i = 0; i < set.n; i++)
         if (depends_on(d, set.homes[i])) {
             target_add(b, t, set.homes[i], opt);
+            train_use(b, stmt, set.homes[i], true, e->span);
             found++;
         }
-    if (!found)
-        build_error(b, e->span, "the loss does not depend on this");
+    if (!found && !set.n)
+        build_error(b, e->span, "'%s' has no parameters yet: its first use fixes their sizes",
+                    v.kind == V_MODEL ? v.model->name : "this");
+    else if (!found)
+        loss_unreached(b, t->loss, set.homes, set.n, e->span);
 }
 
 static int count_uses(Ast *n, const char *name) {
@@ -410,14 +297,17 @@ static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Ta
         if (!opt)
             return false;
         for (int k = 0; k < use->use.targets.n; k++)
-            target_named(b, env, t, d, opt, use->use.targets.at[k]);
+            target_named(b, env, t, d, opt, s, use->use.targets.at[k]);
         if (!use->use.targets.n && !rest)
             rest = opt;
     }
     for (int i = 0; rest && i < d->at.n; i++)
-        target_add(b, t, d->at.at[i].home, rest);
+        if (!targets_have(t, d->at.at[i].home)) {
+            target_add(b, t, d->at.at[i].home, rest);
+            train_use(b, s, d->at.at[i].home, false, s->span);
+        }
     if (!t->at.n && diag_errors(b->diag) == errors)
-        build_error(b, s->minimize.loss->span, "the loss depends on no parameter");
+        loss_unreached(b, t->loss, NULL, 0, s->minimize.loss->span);
     return diag_errors(b->diag) == errors;
 }
 
@@ -516,12 +406,12 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
 
 void build_minimize(Build *b, Env *env, Ast *s) {
     Node *loss;
-    if (!scalar_loss(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span,
+    if (!loss_node(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span,
                      &loss))
         return;
-    Dependences d = dependences(b, loss);
-    Targets t = {0};
-    if (!check_fresh(b, &d, loss, s->minimize.loss->span) || !collect_targets(b, env, s, &d, &t))
+    Dependences d = loss_dependences(b, loss);
+    Targets t = {.loss = loss};
+    if (!loss_is_fresh(b, &d, loss, s->minimize.loss->span) || !collect_targets(b, env, s, &d, &t))
         return;
     b->region->name = arena_printf(b->arena, "%s_step", b->task ? b->task->name : "train");
     b->region->span = s->span;
@@ -530,7 +420,7 @@ void build_minimize(Build *b, Env *env, Ast *s) {
     Node **grads = NEW_ARRAY(b->arena, Node *, t.at.n);
     for (int i = 0; i < t.at.n; i++)
         homes[i] = t.at.at[i].home;
-    if (!home_gradients(b, loss, &d, homes, t.at.n, grads, s->minimize.loss->span))
+    if (!loss_home_gradients(b, loss, &d, homes, t.at.n, grads, s->minimize.loss->span))
         return;
     Targets with = {0};
     for (int i = 0; i < t.at.n; i++)

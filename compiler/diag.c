@@ -124,10 +124,10 @@ static bool same_place(Span a, Span b) {
     return a.file == b.file && a.lo == b.lo && a.hi == b.hi;
 }
 
-static bool has_error_at(const Diag *d, Span at) {
+static bool has_message_at(const Diag *d, Span at, char kind) {
     for (int i = 0; i < d->messages.n; i++) {
         const Message *m = d->messages.at[i];
-        if (m->what[0] == 'e' && same_place(m->at, at))
+        if (m->what[0] == kind && same_place(m->at, at))
             return true;
     }
     return false;
@@ -136,7 +136,7 @@ static bool has_error_at(const Diag *d, Span at) {
 void diag_error(Diag *d, Span at, const char *fmt, ...) {
     d->last = NULL;
     d->errors++;
-    if (at.file != 0 && has_error_at(d, at))
+    if (at.file != 0 && has_message_at(d, at, 'e'))
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -145,6 +145,9 @@ void diag_error(Diag *d, Span at, const char *fmt, ...) {
 }
 
 void diag_warning(Diag *d, Span at, const char *fmt, ...) {
+    d->last = NULL;
+    if (at.file != 0 && has_message_at(d, at, 'w'))
+        return;
     va_list ap;
     va_start(ap, fmt);
     keep(d, message_new(d, "warning", at, fmt, ap));
