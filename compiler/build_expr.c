@@ -162,15 +162,18 @@ static Value eval_items(Build *b, Env *env, const AstList *items, bool tuple) {
     return ok ? value_list(b, at, items->n, tuple) : value_poison;
 }
 
-/* parts of a model: net.body */
+/* parts of a model: net.body; several of one name are a list, net.linear[1] */
 static Value model_part(Build *b, Value base, Ast *e) {
     const Instance *in = base.model;
     VEC(const char *) names = {0};
+    VEC(Value) found = {0};
     for (int i = 0; i < in->children.n; i++) {
         vec_push(b->arena, &names, in->children.at[i]->name);
         if (in->children.at[i]->name == e->name)
-            return (Value){.kind = V_MODEL, .model = in->children.at[i]};
+            vec_push(b->arena, &found, (Value){.kind = V_MODEL, .model = in->children.at[i]});
     }
+    if (found.n)
+        return found.n == 1 ? found.at[0] : value_list(b, found.at, found.n, false);
     for (int i = 0; i < in->homes.n; i++) {
         vec_push(b->arena, &names, in->homes.at[i]->name);
         if (in->homes.at[i]->name == e->name)

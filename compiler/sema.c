@@ -9,6 +9,8 @@ typedef struct Name {
     const char *name;
     Span span;
     bool fixed; /* let, loop variable: cannot be assigned to */
+    bool let;   /* a warning when nothing reads it */
+    bool used;
 } Name;
 
 typedef struct Sema {
@@ -17,11 +19,13 @@ typedef struct Sema {
     int scope; /* first name of the innermost scope */
     bool rule; /* in an optimizer or schedule: `step` is known */
     bool data; /* in a data declaration: sources are known */
+    VEC(Name) uses;  /* of top-level names, in the declaration that is walked */
+    VEC(Name) hides; /* names declared in it that hide one of the top level */
 } Sema;
 
 static void walk(Sema *s, Ast *n);
 
-static const Name *find(const Sema *s, const char *name) {
+static Name *find(const Sema *s, const char *name) {
     for (int i = s->names.n - 1; i >= 0; i--)
         if (s->names.at[i].name == name)
             return &s->names.at[i];
@@ -37,7 +41,9 @@ static void declare(Sema *s, const char *name, Span span, bool fixed) {
             diag_note(s->b->diag, s->names.at[i].span, "the first declaration");
             return;
         }
-    vec_push(s->b->arena, &s->names, (Name){name, span, fixed});
+    vec_push(s->b->arena, &s->names, (Name){name, span, fixed, false, false});
+    if (env_get(s->b->user, name))
+        vec_push(s->b->arena, &s->hides, s->names.at[s->names.n - 1]);
 }
 
 static void declare_pattern(Sema *s, const Ast *p, bool fixed) {
@@ -60,7 +66,10 @@ static bool is_constant_name(const char *name) {
 }
 
 static bool known(const Sema *s, const char *name) {
-    if (find(s, name) || build_lookup(s->b->user, name) || builtin_find(name) ||
+    Name *local = find(s, name);
+    if (local)
+        local->used = true;
+    if (local || build_lookup(s->b->user, name) || builtin_find(name) ||
         is_constant_name(name))
         return true;
     return s->rule && strcmp(name, "step") == 0;
@@ -145,6 +154,11 @@ static Mark enter(Sema *s) {
 }
 
 static void leave(Sema *s, Mark m) {
+    for (int i = m.names; i < s->names.n; i++) {
+        const Name *n = &s->names.at[i];
+        if (n->let && !n->used)
+            diag_warning(s->b->diag, n->span, "'%s' is never used", n->name);
+    }
     s->names.n = m.names;
     s->scope = m.scope;
 }
@@ -171,7 +185,7 @@ static void walk_type(Sema *s, Ast *type) {
         const Binding *top = d->kind == AST_NAME ? env_get(s->b->user, d->name) : NULL;
         bool constant = top && top->decl->kind == AST_CONST;
         if (d->kind == AST_NAME && !find(s, d->name) && !constant)
-            vec_push(s->b->arena, &s->names, (Name){d->name, d->span, true});
+            vec_push(s->b->arena, &s->names, (Name){d->name, d->span, true, false, false});
     }
 }
 
@@ -183,6 +197,7 @@ static void walk_formals(Sema *s, const AstList *formals) {
     for (int i = 0; i < formals->n; i++)
         if (!find(s, formals->at[i]->name))
             declare(s, formals->at[i]->name, formals->at[i]->name_span, false);
+    s->hides.n = 0; /* a parameter stands for the whole body */
 }
 
 static void walk_fn(Sema *s, Ast *n) {
@@ -246,12 +261,19 @@ static void walk_sections(Sema *s, Ast *n) {
 
 static void walk_let(Sema *s, Ast *n) {
     walk(s, n->let.value);
+    if (n->let.type)
+        walk_children(s, n->let.type);
+    int first = s->names.n;
     declare_pattern(s, n->let.pattern, n->kind == AST_LET);
+    for (int i = first; i < s->names.n; i++)
+        s->names.at[i].let = n->kind == AST_LET;
 }
 
 static void walk_param(Sema *s, Ast *n) {
     if (n->param.init)
         walk(s, n->param.init);
+    if (n->param.type)
+        walk_children(s, n->param.type);
     for (int i = 0; i < n->param.names.n; i++)
         declare(s, n->param.names.at[i]->name, n->param.names.at[i]->span, false);
 }
@@ -269,6 +291,8 @@ static void walk(Sema *s, Ast *n) {
     case AST_NAME:
         if (!known(s, n->name))
             unknown(s, n);
+        else if (!find(s, n->name) && env_get(s->b->user, n->name))
+            vec_push(s->b->arena, &s->uses, (Name){.name = n->name, .span = n->span});
         break;
     case AST_CALL:
         walk_call(s, n);
@@ -333,10 +357,27 @@ static void walk(Sema *s, Ast *n) {
     }
 }
 
+/* Ruling A12: a name that means two things in one declaration. */
+static void check_hiding(Sema *s) {
+    for (int i = 0; i < s->hides.n; i++)
+        for (int k = 0; k < s->uses.n; k++) {
+            const Name *h = &s->hides.at[i], *u = &s->uses.at[k];
+            if (h->name != u->name)
+                continue;
+            diag_warning(s->b->diag, h->span,
+                         "'%s' hides the '%s' of the top level, which is used here too", h->name,
+                         h->name);
+            diag_note(s->b->diag, u->span, "used here");
+            break;
+        }
+    s->hides.n = s->uses.n = 0;
+}
+
 void sema_file(Build *b, Ast *file) {
     Sema s = {.b = b};
     for (int i = 0; i < file->file.decls.n; i++) {
         Ast *d = file->file.decls.at[i];
+        check_hiding(&s);
         switch (d->kind) {
         case AST_LET:
         case AST_VAR:
@@ -359,4 +400,5 @@ void sema_file(Build *b, Ast *file) {
             walk(&s, d);
         }
     }
+    check_hiding(&s);
 }
