@@ -206,10 +206,11 @@ static void add_output(Build *b, Node *n) {
     vec_push(b->arena, &r->outputs, n);
 }
 
+/* Whatever uses the value stands in a later statement, and host_stmt closes the region. */
 HExpr *region_output(Build *b, Node *n) {
+    if (n->op == OP_read && n->region == b->region && home_value(b, n->attr.home) == n)
+        return host_home(b, n->attr.home);
     add_output(b, n);
-    if (n->region == b->region)
-        region_close(b);
     return host_node(b, n);
 }
 
