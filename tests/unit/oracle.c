@@ -38,8 +38,16 @@ static Tensor *draw(Oracle *o, const Home *h) {
     return t;
 }
 
+static void make_room(Oracle *o, int id) {
+    while (o->homes.n <= id) {
+        vec_push(o->arena, &o->homes, NULL);
+        vec_push(o->arena, &o->ranges, (Range){-2, 2});
+    }
+}
+
 static const Tensor *home_value(void *context, const Home *h) {
     Oracle *o = context;
+    make_room(o, h->id);
     if (!o->homes.at[h->id])
         o->homes.at[h->id] = draw(o, h);
     return o->homes.at[h->id];
@@ -100,8 +108,7 @@ Home *oracle_home(Oracle *o, HomeKind kind, DType t, const Shape *s) {
     h->shape = *s;
     h->model = -1;
     vec_push(o->arena, &o->program->homes, h);
-    vec_push(o->arena, &o->homes, NULL);
-    vec_push(o->arena, &o->ranges, (Range){-2, 2});
+    make_room(o, h->id);
     return h;
 }
 
