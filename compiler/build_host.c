@@ -50,10 +50,19 @@ HExpr *host_format(Build *b, Format *f) {
     return h;
 }
 
+static HType host_type(DType t) {
+    return dtype_is_real(t) ? HT_REAL : t == DT_BOOL ? HT_BOOL : HT_INT;
+}
+
 HExpr *host_node(Build *b, Node *n) {
-    HType t = dtype_is_real(n->dtype) ? HT_REAL : n->dtype == DT_BOOL ? HT_BOOL : HT_INT;
-    HExpr *h = host_new(b, HX_NODE, t);
+    HExpr *h = host_new(b, HX_NODE, host_type(n->dtype));
     h->node = n;
+    return h;
+}
+
+HExpr *host_home(Build *b, Home *home) {
+    HExpr *h = host_new(b, HX_HOME, host_type(home->dtype));
+    h->home = home;
     return h;
 }
 
