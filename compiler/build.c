@@ -3,6 +3,7 @@
 #include "front.h"
 #include "parse.h"
 #include "sema.h"
+#include <errno.h>
 
 /* ---- messages ---- */
 
@@ -169,8 +170,12 @@ static bool parse_define(Build *b, const Ast *decl, Value old, const char *text,
         if (*text && !*end)
             return true;
     }
-    diag_error(b->diag, decl->span, "-D %s=%s: '%s' is %s", decl->name, text, decl->name,
-               value_text(b, old));
+    const char *kind = old.kind == V_BOOL                       ? "true or false"
+                       : old.kind != V_NUMBER                   ? "no list: only the file sets one"
+                       : old.num.is_int                         ? "an integer"
+                                                                : "a number";
+    diag_error(b->diag, decl->span, "-D %s=%s: expected %s, because '%s' is %s", decl->name, text,
+               kind, decl->name, value_text(b, old));
     return false;
 }
 
@@ -418,7 +423,7 @@ static bool import_file(Build *b, Env *env, const Ast *d, const char *from) {
     size_t size;
     char *text = read_file(b->arena, path, &size);
     if (!text)
-        diag_error(b->diag, d->span, "cannot open '%s'", path);
+        diag_error(b->diag, d->span, "cannot open '%s': %s", path, strerror(errno));
     else
         return load(b, env, path, text, size, false);
     return false;

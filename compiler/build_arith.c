@@ -355,8 +355,11 @@ static Value fold_numbers(Build *b, Op op, Value x, Value y, Span at) {
     int64_t z;
     if (fold_int(op, x.num.i, y.num.i, &z))
         return value_int(z);
-    build_error(b, at, "the result of '%s' of %lld and %lld is too large for an integer",
-                op_info[op].name, (long long)x.num.i, (long long)y.num.i);
+    static const char *const signs[] = {[OP_add] = "+", [OP_sub] = "-",       [OP_mul] = "*",
+                                        [OP_pow] = "^", [OP_floordiv] = "//", [OP_mod] = "%"};
+    const char *sign = (int)op < COUNT_OF(signs) && signs[op] ? signs[op] : op_info[op].name;
+    build_error(b, at, "%lld %s %lld is too large for an integer", (long long)x.num.i, sign,
+                (long long)y.num.i);
     return value_poison;
 }
 
@@ -437,7 +440,9 @@ static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at)
     if (strings || bools)
         return host_result(b, o->op, HT_BOOL, hx, hy, at);
     if (o->class == LOGIC || tx == HT_STRING || ty == HT_STRING) {
-        build_error(b, at, "cannot %s %s and %s", o->verb, value_text(b, x), value_text(b, y));
+        build_error(b, at, o->class == LOGIC ? "cannot %s %s and %s: both must be bool"
+                                             : "cannot %s %s and %s",
+                    o->verb, value_text(b, x), value_text(b, y));
         return value_poison;
     }
     HType t = o->class == REAL || tx == HT_REAL || ty == HT_REAL ? HT_REAL : HT_INT;

@@ -347,7 +347,7 @@ Value data_batches(Build *b, Env *env, Value split, Ast *call) {
         if (!batches_arg(b, env, v, call->call.args.at[i], i, &last_given))
             return value_poison;
     if (v->sizes[0] < 1 || v->sizes[0] > 1 << 30) {
-        build_error(b, call->span, "a batch has at least one row");
+        build_error(b, call->span, "a batch has at least one row: batches(64)");
         return value_poison;
     }
     if (!last_given)
