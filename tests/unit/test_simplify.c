@@ -199,6 +199,54 @@ Test(simplify, equal_nodes_become_one_and_reads_of_a_home_too) {
     oracle_free(o);
 }
 
+/* Nodes that differ in one attribute only. */
+Test(simplify, attributes_tell_nodes_apart) {
+    Oracle *o = oracle_new(DT_F32, 1);
+    Graph *g = o->graph;
+    Node *x = matrix(o, 6, 6);
+    const Shape s = shape_of(2, (int64_t[]){2, 2}), eight = shape_of(2, (int64_t[]){8, 8});
+    const Shape scalar = shape_scalar(), cube = shape_of(3, (int64_t[]){1, 6, 6});
+    Node *y = graph_reshape(g, x, &cube), *at = graph_count(g, &(Count){.name = "B", .bound = 2});
+    Node *nodes[] = {
+        graph_slice(g, x, (int64_t[]){1, 1}, (int64_t[]){1, 1}, &s),
+        graph_slice(g, x, (int64_t[]){1, 1}, (int64_t[]){1, 2}, &s),
+        graph_slice(g, x, (int64_t[]){1, 2}, (int64_t[]){1, 1}, &s),
+        graph_pad(g, x, (int64_t[]){1, 1}, &eight, 0),
+        graph_pad(g, x, (int64_t[]){1, 2}, &eight, 0),
+        graph_pad(g, x, (int64_t[]){1, 1}, &eight, 1),
+        graph_cumsum(g, x, 0, false),
+        graph_cumsum(g, x, 0, true),
+        graph_cumsum(g, x, 1, false),
+        graph_reduce(g, OP_sum, x, 1),
+        graph_reduce(g, OP_sum, x, 2),
+        graph_argreduce(g, OP_argmax, x, 0),
+        graph_argreduce(g, OP_argmax, x, 1),
+        graph_iota(g, &s, 0),
+        graph_iota(g, &s, 1),
+        graph_dot(g, y, y, false, false),
+        graph_dot(g, y, y, true, false),
+        graph_dot(g, y, y, false, true),
+        graph_random(g, OP_rand, at, 1, DT_F32, &s, 0, 0),
+        graph_random(g, OP_rand, at, 2, DT_F32, &s, 0, 0),
+        graph_random(g, OP_randint, at, 1, DT_I32, &s, 0, 5),
+        graph_random(g, OP_randint, at, 1, DT_I32, &s, 0, 6),
+        graph_random(g, OP_randint, at, 1, DT_I32, &s, -1, 5),
+        graph_constant(g, DT_F32, &scalar, 1),
+        graph_constant(g, DT_F32, &scalar, 2),
+        graph_constant(g, DT_F64, &scalar, 1),
+        graph_slice_at(g, x, at, 0, 6),
+        graph_slice_at(g, x, at, 1, 6),
+    };
+    for (int i = 0; i < COUNT_OF(nodes); i++)
+        output(o, nodes[i]);
+    run(o, simplify);
+    const Region *r = o->program->regions.at[0];
+    for (int i = 0; i < r->outputs.n; i++)
+        for (int k = 0; k < i; k++)
+            cr_assert_neq(r->outputs.at[i], r->outputs.at[k], "%d and %d", i, k);
+    oracle_free(o);
+}
+
 Test(simplify, regions_are_not_merged) {
     Oracle *o = oracle_new(DT_F32, 1);
     Graph *g = o->graph;
