@@ -11,7 +11,7 @@
 
 /* ---- the machine ---- */
 
-enum { LINE = 64, L1_SETS = 64, L2_SETS = 1024, WAYS = 7, GROUP_PANELS = 8 };
+enum { LINE = 64, L1_SETS = 64, L2_SETS = 1024, WAYS = 7, GROUP_PANELS = 8, GROUP_TILES = 16 };
 
 static const double flops_per_ns = 80; /* of one core, for deciding how many blocks pay */
 
@@ -255,12 +255,18 @@ static void copy_right_rows(Dot *d) {
     close_to(d, 0);
 }
 
-/* Columns that lie side by side: column j of a panel runs along memory. */
+/* Columns that lie side by side: column j of a panel runs along memory. Sixteen of each column at a
+ * time, so that a line of memory is read once and the sixteen lines written stay in L1. */
 static void copy_panel_columns(Dot *d, const Ix *b, const Ix *panel, int64_t width) {
     Sched *s = d->s;
     Arena *a = s->arena;
-    const Ix *j = open_rounds(d, LOOP_SEQ, "j", width), *k = open_k(d);
-    const Ix *column = ix_add(a, ix_scale(a, panel, PANEL), j);
+    if (d->k.count)
+        sched_count(s, d->k.count);
+    const Ix *base =
+        ix_scale(a, open_rounds(d, LOOP_SEQ, "k", (d->k.n + PANEL - 1) / PANEL), PANEL);
+    const Ix *j = open_rounds(d, LOOP_SEQ, "j", width);
+    const LoopVar *v = nest_loop_to(s->nest, LOOP_SEQ, "k", PANEL, base, d->k);
+    const Ix *k = ix_add(a, base, ix_var(a, v)), *column = ix_add(a, ix_scale(a, panel, PANEL), j);
     nest_store(s->nest, d->right.packed, (const Ix *[]){panel_place(d, b, panel), k, j},
                operand_at(d, &d->right, b, k, column));
 }
@@ -286,27 +292,35 @@ static const Ix *low_row(const Dot *d, const Ix *u) {
     return ix_offset(a, ix_scale(a, u, d->low_height), d->tall * d->height);
 }
 
-static void copy_tile(Dot *d, const Ix *b, const Ix *tile, const Ix *row, int64_t height) {
+/* The numbers of one k for a tile. */
+static void copy_tile(Dot *d, const Ix *b, const Ix *tile, const Ix *row, const Ix *k,
+                      int64_t height) {
     Sched *s = d->s;
     Arena *a = s->arena;
-    const Ix *k = open_k(d), *at = ix_add(a, ix_scale(a, b, row_tiles(d)), tile);
+    const Ix *at = ix_add(a, ix_scale(a, b, row_tiles(d)), tile);
     for (int64_t i = 0; i < height; i++)
         nest_store(s->nest, d->left.packed, (const Ix *[]){at, k, ix_const(a, i)},
                    operand_at(d, &d->left, b, ix_offset(a, row, i), k));
 }
 
+/* A round copies some tiles, so that whole lines of memory are read at once. */
 static void copy_left(Dot *d) {
     Sched *s = d->s;
     Arena *a = s->arena;
-    const Ix *q = open_shared(d, "q", d->b.n * d->tall, 0.5 * (double)(d->k.n * d->height));
-    const Ix *b = ix_div(a, q, d->tall), *u = ix_mod(a, q, d->tall);
+    int64_t group = largest_divisor(d->tall, GROUP_TILES), groups = d->tall / group;
+    double ns = 0.5 * (double)(d->k.n * d->height * group);
+    const Ix *q = open_shared(d, "q", d->b.n * groups, ns);
+    const Ix *b = ix_div(a, q, groups), *g = ix_mod(a, q, groups);
     int depth = s->nest->depth;
-    copy_tile(d, b, u, ix_scale(a, u, d->height), d->height);
+    const Ix *k = open_k(d);
+    const Ix *u = ix_add(a, ix_scale(a, g, group), open_rounds(d, LOOP_SEQ, "u", group));
+    copy_tile(d, b, u, ix_scale(a, u, d->height), k, d->height);
     close_to(d, depth);
     if (d->low) {
-        open_last(d, u, d->tall);
+        open_last(d, g, groups);
+        k = open_k(d);
         u = open_rounds(d, LOOP_SEQ, "u", d->low);
-        copy_tile(d, b, ix_offset(a, u, d->tall), low_row(d, u), d->low_height);
+        copy_tile(d, b, ix_offset(a, u, d->tall), low_row(d, u), k, d->low_height);
     }
     close_to(d, 0);
 }
