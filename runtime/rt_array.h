@@ -1,5 +1,5 @@
-/* rt_array.h: tensors printed as NumPy prints arrays: nested brackets, elements of equal width, lines
- * of 75 characters, the middle left out beyond 1000 elements. */
+/* rt_array.h: tensors printed as NumPy prints arrays: nested brackets, elements of equal width,
+ * lines of 75 characters, the middle left out beyond 1000 elements. */
 #ifndef RT_ARRAY_H
 #define RT_ARRAY_H
 
@@ -46,14 +46,16 @@ RT_FN int64_t rt_int_at(const void *data, enum rt_type type, int64_t i) {
     }
 }
 
-/* ---- elements --------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------
+ */
 
 /* |x| without an exponent: the shortest digits, at most RT_FRACTION after the point, "1." */
 RT_FN void rt_plain_text(char *out, double x, bool is_f32) {
     char digits[20];
     int e = 0, n = x == 0 ? 1 : rt_shortest(x, is_f32, digits, &e);
     int fraction = n - 1 - e < 0 ? 0 : n - 1 - e;
-    if (x != 0 && fraction == 0 && e >= n) { /* digits past the shortest are zeros, not the number's */
+    if (x != 0 && fraction == 0 &&
+        e >= n) { /* digits past the shortest are zeros, not the number's */
         snprintf(out, RT_NUMBER, "%s", digits);
         for (size_t at = strlen(out); (int)at <= e; at++)
             memcpy(out + at, "0", 2);
@@ -124,8 +126,8 @@ RT_FN void rt_array_word(struct rt_buf *b, const struct rt_array *a, int64_t i) 
     else
         rt_plain_text(text, x, a->type == RT_F32);
     int whole = (int)strcspn(text, ".e") + (int)strlen(sign);
-    snprintf(padded, sizeof padded, "%*s%s%.400s", a->left - whole < 0 ? 0 : a->left - whole, "", sign,
-             text);
+    snprintf(padded, sizeof padded, "%*s%s%.400s", a->left - whole < 0 ? 0 : a->left - whole, "",
+             sign, text);
     rt_putf(b, "%-*s", a->left + a->right + 1, padded);
 }
 
@@ -167,7 +169,8 @@ RT_FN void rt_array_widths(struct rt_array *a, int64_t i) {
     a->right = right > a->right ? right : a->right;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------
+ */
 
 /* Calls look for each element that is shown below axis `axis` of the sub-array at `at`. */
 RT_FN void rt_array_each(struct rt_array *a, int axis, int64_t at, int64_t stride,
@@ -188,8 +191,8 @@ RT_FN void rt_array_style(struct rt_array *a, int64_t size) {
     rt_array_each(a, 0, 0, size, rt_array_range);
     if (!rt_type_is_real(a->type))
         return;
-    a->scientific = a->smallest > 0 && (a->largest >= 1e8 || a->smallest < 1e-4 ||
-                                        a->largest / a->smallest > 1000);
+    a->scientific = a->smallest > 0 &&
+                    (a->largest >= 1e8 || a->smallest < 1e-4 || a->largest / a->smallest > 1000);
     rt_array_each(a, 0, 0, size, rt_array_widths);
     if (a->scientific)
         a->right += a->exponent + 2;
@@ -243,7 +246,8 @@ RT_FN void rt_array_walk(struct rt_buf *b, struct rt_buf *word, const struct rt_
     rt_puts(b, "]");
 }
 
-RT_FN void rt_print_scalar(struct rt_buf *b, const void *data, enum rt_type type, const char *format) {
+RT_FN void rt_print_scalar(struct rt_buf *b, const void *data, enum rt_type type,
+                           const char *format) {
     if (rt_type_is_real(type))
         rt_print_real(b, rt_real_at(data, type, 0), type == RT_F32, format);
     else if (type == RT_BOOL)

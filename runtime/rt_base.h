@@ -2,8 +2,8 @@
  *
  * The runtime is pasted into one generated file in this order: rt_base, rt_math, rt_rng, rt_team,
  * rt_text, rt_array, rt_file, rt_data, rt_csv, rt_npy, rt_batch, rt_store, rt_cli; then buffers,
- * kernels, regions and tasks; then rt_end, and after it only `main`. From here to rt_end all functions are
- * compiled for the processor that the file was made for; `main` is not, so it can ask
+ * kernels, regions and tasks; then rt_end, and after it only `main`. From here to rt_end all
+ * functions are compiled for the processor that the file was made for; `main` is not, so it can ask
  * rt_cpu_missing() first. The text is C17 and C++17 at once; nothing here prints, allocates, exits.
  *
  * Floating-point contraction is off, so a*b+c rounds twice everywhere; a fused multiply-add is
@@ -44,8 +44,8 @@
 #error "-ffast-math changes the numbers: compile this file without it"
 #endif
 
-#define RT_FN static __attribute__((unused))
-#define RT_INLINE static inline __attribute__((always_inline, unused))
+#define RT_FN       static __attribute__((unused))
+#define RT_INLINE   static inline __attribute__((always_inline, unused))
 #define rt_restrict __restrict
 
 /* Before a loop: asks the compiler to put n of its rounds side by side. */
@@ -56,8 +56,8 @@
 #define RT_UNROLL(n) RT_PRAGMA(GCC unroll n)
 #endif
 
-/* Which vector instructions the file is made for. -DRT_BASELINE: none beyond the compiler's default,
- * for old processors; multiply-adds then round twice, so the bits are others. */
+/* Which vector instructions the file is made for. -DRT_BASELINE: none beyond the compiler's
+ * default, for old processors; multiply-adds then round twice, so the bits are others. */
 #if defined(__x86_64__) && !defined(RT_BASELINE)
 #define RT_AVX2 1
 #endif
@@ -72,7 +72,8 @@ RT_FN const char *rt_cpu_missing(void) {
     return NULL;
 }
 
-/* ---- from here to rt_end.h: compiled for that processor, without contraction ------------------ */
+/* ---- from here to rt_end.h: compiled for that processor, without contraction ------------------
+ */
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -89,7 +90,8 @@ RT_FN const char *rt_cpu_missing(void) {
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* ---- status and the state that hangs off struct rt -------------------------------------------- */
+/* ---- status and the state that hangs off struct rt --------------------------------------------
+ */
 
 /* What a runtime function, region or task returns; also the exit code of the trainer. */
 enum rt_status {
@@ -166,7 +168,8 @@ RT_FN double rt_now(void);
 /* Processors this process may run on, at least 1. */
 RT_FN int rt_cores(void);
 
-/* ---- eight lanes ------------------------------------------------------------------------------ */
+/* ---- eight lanes ------------------------------------------------------------------------------
+ */
 
 typedef float v8 __attribute__((vector_size(32)));
 typedef int32_t v8i __attribute__((vector_size(32))); /* a comparison gives 0 or -1 in each lane */
@@ -177,7 +180,7 @@ typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t v8iu __attribute__((vector_size(32), aligned(4), may_alias));
 
 RT_INLINE v8 ld8(const float *p) {
-    return (v8)*(const v8u *)(const void *)p;
+    return (v8) * (const v8u *)(const void *)p;
 }
 
 RT_INLINE void st8(float *p, v8 x) {
@@ -185,7 +188,7 @@ RT_INLINE void st8(float *p, v8 x) {
 }
 
 RT_INLINE v8i ld8i(const int32_t *p) {
-    return (v8i)*(const v8iu *)(const void *)p;
+    return (v8i) * (const v8iu *)(const void *)p;
 }
 
 RT_INLINE void st8i(int32_t *p, v8i x) {
@@ -370,8 +373,8 @@ RT_INLINE float rt_roundf(float x) {
     return round8(bc8(x))[0];
 }
 
-/* The fixed order of a row reduction: element i of the row was added to lane i mod 32 (a holds lanes
- * 0-7, b 8-15, c 16-23, d 24-31), then lanes l and l^16, l^8, l^4, l^2, l^1 are joined. */
+/* The fixed order of a row reduction: element i of the row was added to lane i mod 32 (a holds
+ * lanes 0-7, b 8-15, c 16-23, d 24-31), then lanes l and l^16, l^8, l^4, l^2, l^1 are joined. */
 RT_INLINE float rt_sum8(v8 x) {
     float p = x[0] + x[4], q = x[1] + x[5], r = x[2] + x[6], s = x[3] + x[7];
     return (p + r) + (q + s);
@@ -401,7 +404,8 @@ RT_INLINE float rt_min32(v8 a, v8 b, v8 c, v8 d) {
     return rt_minf(rt_minf(p, r), rt_minf(q, s));
 }
 
-/* ---- bodies ----------------------------------------------------------------------------------- */
+/* ---- bodies -----------------------------------------------------------------------------------
+ */
 
 RT_FN void rt_init(struct rt *rt) {
     rt->message[0] = 0;
@@ -447,7 +451,8 @@ RT_FN size_t rt_type_size(enum rt_type type) {
 }
 
 RT_FN const char *rt_type_name(enum rt_type type) {
-    static const char *const name[] = {"f32", "f64", "i32", "i64", "u8", "i8", "i16", "u16", "bool"};
+    static const char *const name[] = {"f32", "f64", "i32", "i64", "u8",
+                                       "i8",  "i16", "u16", "bool"};
     return name[type];
 }
 

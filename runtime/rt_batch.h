@@ -20,13 +20,13 @@ struct rt_batches {
     uint64_t key;
 };
 
-/* Begins a walk over `rows`. drop: rows that do not fill a batch are left out; else the last batch is
- * smaller. steps 0: one epoch; else that many batches over as many epochs as they take. `place` and
- * `entry` (how often the loop was entered) name the order. RT_USAGE: no rows, or under drop fewer than
- * a batch. */
-RT_FN enum rt_status rt_batches_start(struct rt *rt, struct rt_batches *b, const struct rt_rows *rows,
-                                      int64_t batch, bool shuffle, bool drop, int64_t steps,
-                                      uint32_t place, uint32_t entry) {
+/* Begins a walk over `rows`. drop: rows that do not fill a batch are left out; else the last batch
+ * is smaller. steps 0: one epoch; else that many batches over as many epochs as they take. `place`
+ * and `entry` (how often the loop was entered) name the order. RT_USAGE: no rows, or under drop
+ * fewer than a batch. */
+RT_FN enum rt_status rt_batches_start(struct rt *rt, struct rt_batches *b,
+                                      const struct rt_rows *rows, int64_t batch, bool shuffle,
+                                      bool drop, int64_t steps, uint32_t place, uint32_t entry) {
     memset(b, 0, sizeof *b);
     b->rows = rows;
     b->batch = batch;
@@ -40,13 +40,15 @@ RT_FN enum rt_status rt_batches_start(struct rt *rt, struct rt_batches *b, const
     if (rows->count == 0)
         return rt_fail(rt, RT_USAGE, "%s has no rows", rows->name);
     if (b->per_epoch == 0)
-        return rt_fail(rt, RT_USAGE,
-                       "%s has %lld rows, fewer than a batch of %lld (last=\"keep\" takes them all the same)",
-                       rows->name, (long long)rows->count, (long long)batch);
+        return rt_fail(
+            rt, RT_USAGE,
+            "%s has %lld rows, fewer than a batch of %lld (last=\"keep\" takes them all the same)",
+            rows->name, (long long)rows->count, (long long)batch);
     return RT_OK;
 }
 
-/* Fills index[0 … *count-1] with rows of the source (*count <= batch); false when there are no more. */
+/* Fills index[0 … *count-1] with rows of the source (*count <= batch); false when there are no
+ * more. */
 RT_FN bool rt_batches_next(struct rt_batches *b, int32_t *index, int64_t *count) {
     if (b->round >= b->rounds)
         return false;

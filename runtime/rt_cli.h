@@ -1,7 +1,7 @@
 /* rt_cli.h: the command line of a trainer: [TASK] [--OPTION VALUE …].
  *
- * What the program declares (tasks, options, parameters, data) comes in tables; --help and --list are
- * made from them. Names may be written with _ or -.
+ * What the program declares (tasks, options, parameters, data) comes in tables; --help and --list
+ * are made from them. Names may be written with _ or -.
  */
 #ifndef RT_CLI_H
 #define RT_CLI_H
@@ -48,7 +48,8 @@ struct rt_cli {
     int n_trace_steps;
 };
 
-/* ---- options of every trainer ----------------------------------------------------------------- */
+/* ---- options of every trainer -----------------------------------------------------------------
+ */
 
 enum rt_common {
     RT_CLI_HELP,
@@ -130,7 +131,8 @@ RT_FN void rt_cli_nearer(const char *wrong, const char *name, const char **neare
     }
 }
 
-/* ---- --help and --list ------------------------------------------------------------------------ */
+/* ---- --help and --list ------------------------------------------------------------------------
+ */
 
 /* "  --name VALUE      help", wide names on a line of their own. */
 RT_FN void rt_cli_line(struct rt_buf *b, const char *name, const char *value, const char *help) {
@@ -194,7 +196,9 @@ RT_FN void rt_cli_tasks(struct rt_buf *b, const struct rt_cli *cli) {
         const struct rt_task *t = &cli->tasks[i];
         char help[256];
         snprintf(help, sizeof help, "%s%s", t->help ? t->help : "",
-                 i != cli->task ? "" : t->help ? " (default)" : "(default)");
+                 i != cli->task ? ""
+                 : t->help      ? " (default)"
+                                : "(default)");
         rt_cli_line(b, t->name, NULL, help);
     }
 }
@@ -241,7 +245,8 @@ RT_FN void rt_cli_list(struct rt_buf *b, const struct rt_cli *cli) {
     }
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values -----------------------------------------------------------------------------------
+ */
 
 /* Where the parser stands. */
 struct rt_cli_state {
@@ -273,11 +278,11 @@ RT_FN enum rt_status rt_cli_int(struct rt_cli_state *s, int64_t least, int64_t m
     errno = 0;
     long long x = strtoll(text, &end, 10);
     if (end == text || *end || errno)
-        return rt_fail(s->rt, RT_USAGE, "--%.*s needs a whole number, not '%s'", (int)s->size, s->name,
-                       text);
+        return rt_fail(s->rt, RT_USAGE, "--%.*s needs a whole number, not '%s'", (int)s->size,
+                       s->name, text);
     if (x < least || x > most)
-        return rt_fail(s->rt, RT_USAGE, "--%.*s must be %lld to %lld, not %s", (int)s->size, s->name,
-                       (long long)least, (long long)most, text);
+        return rt_fail(s->rt, RT_USAGE, "--%.*s must be %lld to %lld, not %s", (int)s->size,
+                       s->name, (long long)least, (long long)most, text);
     *out = x;
     return RT_OK;
 }
@@ -290,7 +295,8 @@ RT_FN enum rt_status rt_cli_real(struct rt_cli_state *s, double *out) {
         return status;
     double x = strtod(text, &end);
     if (end == text || *end || isnan(x))
-        return rt_fail(s->rt, RT_USAGE, "--%.*s needs a number, not '%s'", (int)s->size, s->name, text);
+        return rt_fail(s->rt, RT_USAGE, "--%.*s needs a number, not '%s'", (int)s->size, s->name,
+                       text);
     *out = x;
     return RT_OK;
 }
@@ -308,7 +314,8 @@ RT_FN enum rt_status rt_cli_flag(struct rt_cli_state *s, bool *out) {
 }
 
 /* [NAME=]PATH; what stands before = is a name when it has no slash. */
-RT_FN enum rt_status rt_cli_pair(struct rt_cli_state *s, const char *what, struct rt_pair *list, int *n) {
+RT_FN enum rt_status rt_cli_pair(struct rt_cli_state *s, const char *what, struct rt_pair *list,
+                                 int *n) {
     const char *text;
     enum rt_status status = rt_cli_take(s, what, &text);
     if (status)
@@ -337,7 +344,8 @@ RT_FN enum rt_status rt_cli_steps(struct rt_cli_state *s) {
         long long step = strtoll(p, &end, 10);
         bool last = *end == 0;
         if (end == p || step < 1 || (!last && *end != ',') || cli->n_trace_steps == RT_MAX_TRACE)
-            return rt_fail(s->rt, RT_USAGE, "--trace-steps needs up to %d steps, as in 1,2,10, not '%s'",
+            return rt_fail(s->rt, RT_USAGE,
+                           "--trace-steps needs up to %d steps, as in 1,2,10, not '%s'",
                            RT_MAX_TRACE, text);
         cli->trace_steps[cli->n_trace_steps++] = step;
         p = end;
@@ -346,7 +354,8 @@ RT_FN enum rt_status rt_cli_steps(struct rt_cli_state *s) {
     }
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------------------------
+ */
 
 RT_FN enum rt_status rt_cli_set(struct rt_cli_state *s, const struct rt_option *o) {
     switch (o->kind) {
@@ -403,8 +412,9 @@ RT_FN enum rt_status rt_cli_unknown(struct rt_cli_state *s) {
     for (int i = 0; i < s->cli->n_options; i++)
         rt_cli_nearer(wrong, s->cli->options[i].name, &nearest, &distance);
     if (*nearest)
-        return rt_fail(s->rt, RT_USAGE, "unknown option --%s; did you mean --%s? (--help lists them all)",
-                       wrong, nearest);
+        return rt_fail(s->rt, RT_USAGE,
+                       "unknown option --%s; did you mean --%s? (--help lists them all)", wrong,
+                       nearest);
     return rt_fail(s->rt, RT_USAGE, "unknown option --%s (--help lists them all)", wrong);
 }
 
@@ -456,7 +466,8 @@ RT_FN enum rt_status rt_cli_task(struct rt_cli_state *s, bool *chosen) {
     return rt_fail(s->rt, RT_USAGE, "unknown task '%s' (--help lists them all)", name);
 }
 
-/* Answers --help, --version or --list, wherever it stands: with the defaults, before any is changed. */
+/* Answers --help, --version or --list, wherever it stands: with the defaults, before any is
+ * changed. */
 RT_FN enum rt_status rt_cli_answer(struct rt_cli_state *s) {
     struct rt_buf b;
     rt_buf_init(&b, s->rt, (size_t)1 << 24);

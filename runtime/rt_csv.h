@@ -1,8 +1,8 @@
 /* rt_csv.h: tables of text: quotes, CRLF, headers, chosen columns, missing cells, classes.
  *
- * One pass over the text: each wanted cell is parsed where it stands. Numbers of at most 15 digits and
- * a small power of ten are exact products in f64; strtod does the rest. Lines count from 1, columns
- * from 0, as in columns=.
+ * One pass over the text: each wanted cell is parsed where it stands. Numbers of at most 15 digits
+ * and a small power of ten are exact products in f64; strtod does the rest. Lines count from 1,
+ * columns from 0, as in columns=.
  */
 #ifndef RT_CSV_H
 #define RT_CSV_H
@@ -45,12 +45,13 @@ struct rt_csv_state {
     int64_t line;
     const char *first; /* the first line after those skipped: names, when there is a header */
     bool header;
-    int32_t columns;     /* cells of that line */
-    int32_t *slot;       /* [columns] which element of the row a column is, or -1 */
+    int32_t columns;      /* cells of that line */
+    int32_t *slot;        /* [columns] which element of the row a column is, or -1 */
     struct rt_buf quoted; /* a cell that had quotes in it */
 };
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
 
 /* The decimal exponent at s, with its sign; false when there are no digits. */
 RT_FN bool rt_parse_exponent(const char **s, const char *end, int *exponent) {
@@ -69,8 +70,9 @@ RT_FN bool rt_parse_exponent(const char **s, const char *end, int *exponent) {
 
 /* The number that all of s … end is; false when it is none. Correctly rounded to f64. */
 RT_FN bool rt_parse_number(const char *s, const char *end, double *out) {
-    static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const char *begin = s;
     bool negative = s < end && *s == '-';
     if (s < end && (*s == '-' || *s == '+'))
@@ -113,7 +115,8 @@ RT_FN float rt_round_f32(double x, const char *text) {
     return (b & 0x1fffffff) == 0x10000000 ? strtof(text, NULL) : (float)x;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------ */
+/* ---- cells ------------------------------------------------------------------------------------
+ */
 
 /* A cell with quotes: "" inside them is one. Its text goes to st->quoted. */
 RT_FN const char *rt_csv_quoted(struct rt_csv_state *st, const char *p, struct rt_cell *cell) {
@@ -138,8 +141,8 @@ RT_FN const char *rt_csv_quoted(struct rt_csv_state *st, const char *p, struct r
     return p;
 }
 
-/* Reads the cell at st->at, spaces around it left out; true when another follows on the line. At the
- * end of the line st->at is after it. */
+/* Reads the cell at st->at, spaces around it left out; true when another follows on the line. At
+ * the end of the line st->at is after it. */
 RT_INLINE bool rt_csv_cell(struct rt_csv_state *st, struct rt_cell *cell) {
     const char *p = st->at, *end = st->end;
     char separator = st->csv->separator;
@@ -162,8 +165,9 @@ RT_INLINE bool rt_csv_cell(struct rt_csv_state *st, struct rt_cell *cell) {
     return more;
 }
 
-/* The common cell: a sign, digits, perhaps a point and digits, then the separator or the line's end.
- * Parsed where it is scanned, which is twice as fast. False, and nothing is read, for any other. */
+/* The common cell: a sign, digits, perhaps a point and digits, then the separator or the line's
+ * end. Parsed where it is scanned, which is twice as fast. False, and nothing is read, for any
+ * other. */
 RT_INLINE bool rt_csv_quick(struct rt_csv_state *st, double *out, bool *more) {
     static const double ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -227,7 +231,8 @@ RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t 
     if (st->header) {
         struct rt_cell title;
         rt_csv_first(st, column, &title);
-        snprintf(name, sizeof name, " ('%.*s')", (int)(title.size < 50 ? title.size : 50), title.text);
+        snprintf(name, sizeof name, " ('%.*s')", (int)(title.size < 50 ? title.size : 50),
+                 title.text);
     } else if (st->csv->header == RT_HEADER_AUTO && line == 1 && !st->csv->classes) {
         hint = "; if line 1 names the columns, say header=true, and skip=1 leaves it out";
     }
@@ -235,7 +240,8 @@ RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t 
                    column, name, text, what, hint);
 }
 
-/* ---- the first line and the columns ----------------------------------------------------------- */
+/* ---- the first line and the columns -----------------------------------------------------------
+ */
 
 /* Counts the cells of the first line and decides whether it is a header. */
 RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
@@ -258,7 +264,8 @@ RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
         numbers |= rt_parse_number(cell.text, cell.text + cell.size, &x);
         st->columns++;
     }
-    st->header = st->csv->header == RT_HEADER_YES || (st->csv->header == RT_HEADER_AUTO && !numbers);
+    st->header =
+        st->csv->header == RT_HEADER_YES || (st->csv->header == RT_HEADER_AUTO && !numbers);
     if (!st->header) {
         st->at = st->first;
         st->line = line;
@@ -266,7 +273,8 @@ RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
     return RT_OK;
 }
 
-/* The number of a column by its name in the header; with a NULL name, puts all names into *names. */
+/* The number of a column by its name in the header; with a NULL name, puts all names into *names.
+ */
 RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, struct rt_buf *names) {
     struct rt_cell cell;
     const char *at = st->at;
@@ -276,7 +284,8 @@ RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, struct rt_b
     for (int32_t c = 0; c < st->columns && found < 0; c++) {
         rt_csv_cell(st, &cell);
         if (!name)
-            rt_putf(names, "%s%.*s", c ? ", " : "", (int)(cell.size < 60 ? cell.size : 60), cell.text);
+            rt_putf(names, "%s%.*s", c ? ", " : "", (int)(cell.size < 60 ? cell.size : 60),
+                    cell.text);
         else if (strlen(name) == cell.size && memcmp(name, cell.text, cell.size) == 0)
             found = c;
     }
@@ -318,7 +327,8 @@ RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
         }
         last = col->name ? first : col->count < 0 ? st->columns - 1 : first + col->count - 1;
         if (first < 0 || last >= st->columns)
-            return rt_fail(st->rt, RT_USAGE, "%s: declared %s (%lld numbers a row), %s has %d columns%s",
+            return rt_fail(st->rt, RT_USAGE,
+                           "%s: declared %s (%lld numbers a row), %s has %d columns%s",
                            st->field->name,
                            rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
                            (long long)want, st->file, st->columns,
@@ -330,18 +340,21 @@ RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
         }
     }
     if (taken != want)
-        return rt_fail(st->rt, RT_USAGE, "%s: declared %s (%lld numbers a row), %lld columns of %s are asked for",
+        return rt_fail(st->rt, RT_USAGE,
+                       "%s: declared %s (%lld numbers a row), %lld columns of %s are asked for",
                        st->field->name,
                        rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
                        (long long)want, (long long)taken, st->file);
     return RT_OK;
 }
 
-/* ---- the rows --------------------------------------------------------------------------------- */
+/* ---- the rows ---------------------------------------------------------------------------------
+ */
 
 RT_FN int rt_csv_class(const struct rt_csv *csv, const struct rt_cell *cell) {
     for (int k = 0; k < csv->n_classes; k++)
-        if (strlen(csv->classes[k]) == cell->size && !memcmp(csv->classes[k], cell->text, cell->size))
+        if (strlen(csv->classes[k]) == cell->size &&
+            !memcmp(csv->classes[k], cell->text, cell->size))
             return k;
     return -1;
 }
@@ -364,7 +377,8 @@ RT_FN enum rt_status rt_csv_value(struct rt_csv_state *st, struct rt_source *out
     if (rt_source_put(out, i, x))
         return RT_OK;
     char what[64];
-    snprintf(what, sizeof what, "does not fit %s", x == floor(x) ? rt_type_name(out->type) : "an int");
+    snprintf(what, sizeof what, "does not fit %s",
+             x == floor(x) ? rt_type_name(out->type) : "an int");
     return rt_csv_fail(st, line, column, cell, what);
 }
 
@@ -428,10 +442,10 @@ RT_FN enum rt_status rt_csv_rows(struct rt_csv_state *st, struct rt_source *out)
     return s;
 }
 
-/* Reads the wanted columns of a table as rows of the field. RT_ENV: no file, no memory. RT_USAGE: what
- * the file holds is not what was declared; the message names file, line, column and cell. */
-RT_FN enum rt_status rt_csv_read(struct rt *rt, const struct rt_field *field, const struct rt_csv *csv,
-                                 struct rt_source *out) {
+/* Reads the wanted columns of a table as rows of the field. RT_ENV: no file, no memory. RT_USAGE:
+ * what the file holds is not what was declared; the message names file, line, column and cell. */
+RT_FN enum rt_status rt_csv_read(struct rt *rt, const struct rt_field *field,
+                                 const struct rt_csv *csv, struct rt_source *out) {
     char path[4096];
     const struct rt_file *file = NULL;
     enum rt_status s = rt_data_path(rt, csv->set, csv->path, path, sizeof path);

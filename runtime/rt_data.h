@@ -1,7 +1,8 @@
 /* rt_data.h: what a data set is made of: fields, the rows read for them, where files are, splits.
  *
- * The readers are in rt_csv.h and rt_npy.h. They turn a file into rows of the type that the generated
- * program keeps in memory, checked against the field's declaration, so that kernels can trust them.
+ * The readers are in rt_csv.h and rt_npy.h. They turn a file into rows of the type that the
+ * generated program keeps in memory, checked against the field's declaration, so that kernels can
+ * trust them.
  */
 #ifndef RT_DATA_H
 #define RT_DATA_H
@@ -30,8 +31,8 @@ struct rt_source {
 
 /* A selection of a source's rows: position p (0 <= p < count) is row rt_row(rows, p). */
 struct rt_rows {
-    const char *name;    /* "digits.train" */
-    int64_t total;       /* rows of the source */
+    const char *name; /* "digits.train" */
+    int64_t total;    /* rows of the source */
     int64_t first, count;
     int64_t gap_at, gap; /* folds: positions from gap_at on are `gap` rows further */
     bool shuffled;
@@ -45,7 +46,8 @@ struct rt_part {
     int64_t amount, of;
 };
 
-/* ---- fields ----------------------------------------------------------------------------------- */
+/* ---- fields -----------------------------------------------------------------------------------
+ */
 
 RT_FN int64_t rt_field_elements(const struct rt_field *f) {
     int64_t n = 1;
@@ -91,11 +93,13 @@ RT_FN enum rt_status rt_source_begin(struct rt *rt, struct rt_source *s, const s
     return RT_OK;
 }
 
-/* Puts x as element i; false when the type cannot hold it (integers: not whole, or out of range). */
+/* Puts x as element i; false when the type cannot hold it (integers: not whole, or out of range).
+ */
 RT_FN bool rt_source_put(struct rt_source *s, int64_t i, double x) {
-    static const double least[] = {0, 0, -2147483648.0, -9223372036854775808.0, 0, -128, -32768, 0, 0};
-    static const double past[] = {0,   0,   2147483648.0, 9223372036854775808.0, 256, 128,
-                                  32768, 65536, 2};
+    static const double least[] = {0, 0, -2147483648.0, -9223372036854775808.0, 0, -128, -32768,
+                                   0, 0};
+    static const double past[] = {0,     0, 2147483648.0, 9223372036854775808.0, 256, 128, 32768,
+                                  65536, 2};
     if (s->type == RT_F32) {
         ((float *)s->data)[i] = (float)x;
         return true;
@@ -127,30 +131,34 @@ RT_FN enum rt_status rt_source_range(struct rt *rt, const struct rt_source *s) {
     for (int64_t i = 0; i < n; i++) {
         int64_t x = rt_int_at(s->data, s->type, i);
         if (x < 0 || x >= f->range)
-            return rt_fail(rt, RT_USAGE, "%s must be 0..%lld, because of %s; row %lld of %s has %lld",
-                           f->name, (long long)f->range - 1, f->range_why,
-                           (long long)(i / s->row_elements), s->file, (long long)x);
+            return rt_fail(rt, RT_USAGE,
+                           "%s must be 0..%lld, because of %s; row %lld of %s has %lld", f->name,
+                           (long long)f->range - 1, f->range_why, (long long)(i / s->row_elements),
+                           s->file, (long long)x);
     }
     return RT_OK;
 }
 
-/* ---- where files are -------------------------------------------------------------------------- */
+/* ---- where files are --------------------------------------------------------------------------
+ */
 
 RT_FN bool rt_is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Where the file `path` of data set `set` is: by the last --data that speaks of it. NAME=PATH, where
- * NAME is the data set or the file's name, gives the file or its folder; DIR is the folder of all
- * files; without any, `path` is relative to the current folder. RT_USAGE when the name is too long. */
+/* Where the file `path` of data set `set` is: by the last --data that speaks of it. NAME=PATH,
+ * where NAME is the data set or the file's name, gives the file or its folder; DIR is the folder of
+ * all files; without any, `path` is relative to the current folder. RT_USAGE when the name is too
+ * long. */
 RT_FN enum rt_status rt_data_path(struct rt *rt, const char *set, const char *path, char *out,
                                   size_t room) {
     const char *base = rt_base_name(path);
     const struct rt_pair *found = NULL;
     for (int i = 0; i < rt->data_paths; i++) {
         const struct rt_pair *p = &rt->data_path[i];
-        bool mine = !p->name || (strlen(set) == p->name_size && !memcmp(p->name, set, p->name_size)) ||
+        bool mine = !p->name ||
+                    (strlen(set) == p->name_size && !memcmp(p->name, set, p->name_size)) ||
                     (strlen(base) == p->name_size && !memcmp(p->name, base, p->name_size));
         if (mine && (p->name || !found || !found->name))
             found = p;
@@ -167,12 +175,13 @@ RT_FN enum rt_status rt_data_path(struct rt *rt, const char *set, const char *pa
     return RT_OK;
 }
 
-/* ---- sections and splits ---------------------------------------------------------------------- */
+/* ---- sections and splits ----------------------------------------------------------------------
+ */
 
 /* The section that n fields make. All must have the same number of rows, and no more than an int32
  * can count. */
-RT_FN enum rt_status rt_section(struct rt *rt, const char *name, const struct rt_source *const *fields,
-                                int n, struct rt_rows *out) {
+RT_FN enum rt_status rt_section(struct rt *rt, const char *name,
+                                const struct rt_source *const *fields, int n, struct rt_rows *out) {
     memset(out, 0, sizeof *out);
     out->name = name;
     out->total = out->count = out->gap_at = fields[0]->rows;
@@ -194,10 +203,11 @@ RT_FN void rt_shuffle_rows(struct rt *rt, struct rt_rows *rows, bool in_order, u
     rows->key = in_order ? 0 : rt_key(&at);
 }
 
-/* Part k takes positions floor(n*(f1+…+fk-1)) … floor(n*(f1+…+fk))-1 of the n rows, shuffled by the
- * seed or in file order. The sum is exact: 0.7, 0.2 and 0.1 lose no row. */
-RT_FN enum rt_status rt_split(struct rt *rt, const struct rt_rows *all, bool in_order, uint32_t place,
-                              const struct rt_part *parts, int n, struct rt_rows *out) {
+/* Part k takes positions floor(n*(f1+…+fk-1)) … floor(n*(f1+…+fk))-1 of the n rows, shuffled by
+ * the seed or in file order. The sum is exact: 0.7, 0.2 and 0.1 lose no row. */
+RT_FN enum rt_status rt_split(struct rt *rt, const struct rt_rows *all, bool in_order,
+                              uint32_t place, const struct rt_part *parts, int n,
+                              struct rt_rows *out) {
     const int64_t unit = 1000000000;
     int64_t sum = 0, from = 0;
     for (int k = 0; k < n; k++) {
@@ -219,8 +229,9 @@ RT_FN enum rt_status rt_split(struct rt *rt, const struct rt_rows *all, bool in_
 
 /* Fold k of n (0 <= k < n): test is positions floor(rows*k/n) … floor(rows*(k+1)/n)-1, train the
  * rest. */
-RT_FN enum rt_status rt_fold(struct rt *rt, const struct rt_rows *all, bool in_order, uint32_t place,
-                             int k, int n, struct rt_rows *train, struct rt_rows *test) {
+RT_FN enum rt_status rt_fold(struct rt *rt, const struct rt_rows *all, bool in_order,
+                             uint32_t place, int k, int n, struct rt_rows *train,
+                             struct rt_rows *test) {
     int64_t lo = all->count * k / n, hi = all->count * (k + 1) / n;
     *train = *test = *all;
     if (all->count < n)
@@ -239,7 +250,8 @@ RT_FN enum rt_status rt_fold(struct rt *rt, const struct rt_rows *all, bool in_o
 /* The row of the source at a position, 0 <= position < count. */
 RT_FN int64_t rt_row(const struct rt_rows *rows, int64_t position) {
     int64_t at = rows->first + position + (position >= rows->gap_at ? rows->gap : 0);
-    return rows->shuffled ? (int64_t)rt_permute((uint64_t)at, (uint64_t)rows->total, rows->key) : at;
+    return rows->shuffled ? (int64_t)rt_permute((uint64_t)at, (uint64_t)rows->total, rows->key)
+                          : at;
 }
 
 RT_FN double rt_source_at(const struct rt_source *s, int64_t i) {

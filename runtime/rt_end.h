@@ -1,4 +1,5 @@
-/* rt_end.h: ends what rt_base.h began. After it only `main` follows, which any processor can run. */
+/* rt_end.h: ends what rt_base.h began. After it only `main` follows, which any processor can run.
+ */
 #ifndef RT_END_H
 #define RT_END_H
 

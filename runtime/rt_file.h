@@ -1,4 +1,5 @@
-/* rt_file.h: whole files in memory, .gz inflated, and files written so that they are never half there.
+/* rt_file.h: whole files in memory, .gz inflated, and files written so that they are never half
+ * there.
  *
  * A file is kept in rt->files until rt_files_drop, so that two fields of one file read it once.
  */
@@ -20,9 +21,11 @@ RT_FN const char *rt_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
-RT_FN enum rt_status rt_read_fd(struct rt *rt, int fd, const char *path, char **text, size_t *size) {
+RT_FN enum rt_status rt_read_fd(struct rt *rt, int fd, const char *path, char **text,
+                                size_t *size) {
     struct stat st;
     if (fstat(fd, &st) != 0)
         return rt_fail(rt, RT_ENV, "cannot read '%s': %s", path, strerror(errno));
@@ -113,13 +116,13 @@ RT_FN enum rt_status rt_inflate(struct rt *rt, const char *path, char **text, si
 #else
 RT_FN enum rt_status rt_inflate(struct rt *rt, const char *path, char **text, size_t *size) {
     (void)text, (void)size;
-    return rt_fail(rt, RT_USAGE, "'%s' is a gzip file, and this trainer was compiled without -DRT_GZ",
-                   path);
+    return rt_fail(rt, RT_USAGE,
+                   "'%s' is a gzip file, and this trainer was compiled without -DRT_GZ", path);
 }
 #endif
 
-/* Reads a file, inflated when its first bytes say gzip. RT_ENV: it cannot be opened or read, or there
- * is no memory. RT_USAGE: broken gzip. */
+/* Reads a file, inflated when its first bytes say gzip. RT_ENV: it cannot be opened or read, or
+ * there is no memory. RT_USAGE: broken gzip. */
 RT_FN enum rt_status rt_file_read(struct rt *rt, const char *path, char **text, size_t *size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -169,9 +172,11 @@ RT_FN void rt_files_drop(struct rt *rt) {
     }
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------
+ */
 
-/* Under a temporary name until it is whole: whatever happens, the old file or the new one is there. */
+/* Under a temporary name until it is whole: whatever happens, the old file or the new one is there.
+ */
 struct rt_out {
     struct rt *rt;
     const char *path;
@@ -225,7 +230,8 @@ RT_FN void rt_sync_folder(const char *path) {
     }
 }
 
-/* Syncs and gives the file its name; after an error the temporary file is gone and the old one stays. */
+/* Syncs and gives the file its name; after an error the temporary file is gone and the old one
+ * stays. */
 RT_FN enum rt_status rt_out_close(struct rt_out *out) {
     if (!out->error && fsync(out->fd) != 0)
         out->error = errno;

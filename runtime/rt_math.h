@@ -1,10 +1,10 @@
 /* rt_math.h: elementary functions in f32, eight lanes or one from the same text with the same bits.
  *
  * RT_LANES 8 (default): vf is v8. RT_LANES 1: vf is float, for code that runs one element a thread.
- * name_v works on lanes, name_1 on one number with the bits of a lane. Every multiply-add is written
- * out, and no result depends on how a compiler treats denormals: results below 2^-126 are 0, and
- * arguments below it count as 0. Errors in units of the last place, measured by test_math over the
- * whole range, stand at each function.
+ * name_v works on lanes, name_1 on one number with the bits of a lane. Every multiply-add is
+ * written out, and no result depends on how a compiler treats denormals: results below 2^-126 are
+ * 0, and arguments below it count as 0. Errors in units of the last place, measured by test_math
+ * over the whole range, stand at each function.
  *
  * The polynomials are minimax fits to the functions on the reduced range, found by Lawson's
  * iteration on Chebyshev points in 40 digits, then rounded to f32.
@@ -22,7 +22,8 @@
 #define RT_MATH_FN     RT_FN /* long ones: called */
 #endif
 
-/* ---- lanes ------------------------------------------------------------------------------------ */
+/* ---- lanes ------------------------------------------------------------------------------------
+ */
 
 #if RT_LANES == 8
 typedef v8 vf;
@@ -131,7 +132,8 @@ RT_MATH_INLINE vf negate_if_v(vi mask, vf x) {
     return sel_v(mask, -x, x);
 }
 
-/* ---- exp and its kin -------------------------------------------------------------------------- */
+/* ---- exp and its kin --------------------------------------------------------------------------
+ */
 
 /* Where exp is a normal number; other arguments are taken as 0 and mended by the caller. */
 RT_MATH_INLINE vi exp_inside_v(vf x) {
@@ -241,7 +243,8 @@ RT_MATH_FN vf erf_v(vf x) {
     return sel_v(x != x, x, signed_v(r, x));
 }
 
-/* ---- log and its kin -------------------------------------------------------------------------- */
+/* ---- log and its kin --------------------------------------------------------------------------
+ */
 
 /* x = 2^e m with m in [sqrt(1/2), sqrt(2)), for x normal and positive. */
 RT_MATH_INLINE vf log_split_v(vf x, vf *m) {
@@ -329,11 +332,12 @@ RT_MATH_FN vf pow_v(vf x, vf y) {
     return sel_v((y == 0.0f) | (x == 1.0f), bc_v(1.0f), sel_v(y != y, y, r));
 }
 
-/* ---- circular functions ----------------------------------------------------------------------- */
+/* ---- circular functions -----------------------------------------------------------------------
+ */
 
 /* Payne and Hanek: x modulo pi/2 for any finite |x| >= 2^15, from the bits of 2/pi that matter. */
 RT_FN float rt_reduce_big(float x, int32_t *quadrant) {
-    static const uint32_t two_over_pi[9] = {0,          0xa2f9836eu, 0x4e441529u,
+    static const uint32_t two_over_pi[9] = {0,           0xa2f9836eu, 0x4e441529u,
                                             0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
                                             0x3c439041u, 0xfe5163abu, 0xdebbc561u};
     uint32_t b;
@@ -355,7 +359,8 @@ RT_FN float rt_reduce_big(float x, int32_t *quadrant) {
     return (float)(negative ? -r : r);
 }
 
-/* x = q pi/2 + r, |r| <= pi/4; r NaN where x is not finite. pi/2 in three parts while q has 15 bits. */
+/* x = q pi/2 + r, |r| <= pi/4; r NaN where x is not finite. pi/2 in three parts while q has 15
+ * bits. */
 RT_MATH_INLINE vf reduce_v(vf x, vi *quadrant) {
     vi big = abs_v(x) > 48000.0f;
     vf y = sel_v(big | (x != x), bc_v(0.0f), x);
@@ -487,7 +492,8 @@ RT_MATH_FN vf atan2_v(vf y, vf x) {
     return sel_v((x != x) | (y != y), x + y, signed_v(r, y));
 }
 
-/* ---- one number ------------------------------------------------------------------------------- */
+/* ---- one number -------------------------------------------------------------------------------
+ */
 
 #if RT_LANES == 8
 #define RT_LANE(x) ((x)[0])

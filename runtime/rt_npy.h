@@ -18,7 +18,8 @@ struct rt_table {
     int64_t dims[RT_MAX_RANK + 1];
 };
 
-/* ---- from any table to rows ------------------------------------------------------------------- */
+/* ---- from any table to rows -------------------------------------------------------------------
+ */
 
 /* Element i as a double. */
 RT_FN double rt_table_at(const struct rt_table *t, int64_t i) {
@@ -33,7 +34,8 @@ RT_FN double rt_table_at(const struct rt_table *t, int64_t i) {
     x.i64 = 0;
     for (size_t k = 0; k < size; k++)
         x.bytes[k] = from[t->big_endian ? size - 1 - k : k];
-    return rt_type_is_real(t->type) ? rt_real_at(&x, t->type, 0) : (double)rt_int_at(&x, t->type, 0);
+    return rt_type_is_real(t->type) ? rt_real_at(&x, t->type, 0)
+                                    : (double)rt_int_at(&x, t->type, 0);
 }
 
 /* Rows of [64], or of the declared shape where dimensions of 1 are left out, fit [8, 8, 1]. */
@@ -54,7 +56,8 @@ RT_FN bool rt_table_fits(const struct rt_table *t, const struct rt_field *f) {
 }
 
 /* Sizes first: no product may wrap, and the bytes must be there. */
-RT_FN enum rt_status rt_table_check(struct rt *rt, const struct rt_table *t, const struct rt_field *f) {
+RT_FN enum rt_status rt_table_check(struct rt *rt, const struct rt_table *t,
+                                    const struct rt_field *f) {
     char want[128], got[128];
     int64_t bytes = (int64_t)rt_type_size(t->type);
     rt_shape_text(got, sizeof got, t->rank - 1, t->dims + 1);
@@ -62,17 +65,18 @@ RT_FN enum rt_status rt_table_check(struct rt *rt, const struct rt_table *t, con
         if (t->dims[i] < 0 || __builtin_mul_overflow(bytes, t->dims[i], &bytes))
             return rt_fail(rt, RT_USAGE, "%s: a shape that no memory holds", t->file);
     if (!rt_table_fits(t, f))
-        return rt_fail(rt, RT_USAGE, "%s: declared %s (%lld numbers a row), %s has rows of %s", f->name,
-                       rt_shape_text(want, sizeof want, f->rank, f->dims),
+        return rt_fail(rt, RT_USAGE, "%s: declared %s (%lld numbers a row), %s has rows of %s",
+                       f->name, rt_shape_text(want, sizeof want, f->rank, f->dims),
                        (long long)rt_field_elements(f), t->file, got);
     if ((uint64_t)bytes != t->size)
-        return rt_fail(rt, RT_USAGE, "%s: %lld rows of %s %s are %lld bytes, the file holds %zu", t->file,
-                       (long long)t->dims[0], rt_type_name(t->type), got, (long long)bytes, t->size);
+        return rt_fail(rt, RT_USAGE, "%s: %lld rows of %s %s are %lld bytes, the file holds %zu",
+                       t->file, (long long)t->dims[0], rt_type_name(t->type), got, (long long)bytes,
+                       t->size);
     return RT_OK;
 }
 
-RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t, const struct rt_field *f,
-                                   struct rt_source *out) {
+RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t,
+                                   const struct rt_field *f, struct rt_source *out) {
     enum rt_status s = rt_table_check(rt, t, f);
     if (!s)
         s = rt_source_begin(rt, out, f, t->file, t->dims[0]);
@@ -97,8 +101,8 @@ RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t, cons
 }
 
 /* Opens the file; t->bytes is all of it. */
-RT_FN enum rt_status rt_table_open(struct rt *rt, const char *set, const char *path, struct rt_table *t,
-                                   struct rt_source *out) {
+RT_FN enum rt_status rt_table_open(struct rt *rt, const char *set, const char *path,
+                                   struct rt_table *t, struct rt_source *out) {
     char where[4096];
     const struct rt_file *file = NULL;
     memset(t, 0, sizeof *t);
@@ -114,7 +118,8 @@ RT_FN enum rt_status rt_table_open(struct rt *rt, const char *set, const char *p
     return RT_OK;
 }
 
-/* ---- npy -------------------------------------------------------------------------------------- */
+/* ---- npy --------------------------------------------------------------------------------------
+ */
 
 /* What follows 'key': in the header's dictionary, or NULL. */
 RT_FN const char *rt_npy_key(const char *header, size_t size, const char *key) {
@@ -177,12 +182,15 @@ RT_FN enum rt_status rt_npy_head(struct rt *rt, struct rt_table *t) {
     const char *descr = rt_npy_key(head, n, "'descr'"), *shape = rt_npy_key(head, n, "'shape'");
     const char *order = rt_npy_key(head, n, "'fortran_order'");
     if (!descr || !shape || !order)
-        return rt_fail(rt, RT_USAGE, "%s: the npy header has no descr, fortran_order or shape", t->file);
+        return rt_fail(rt, RT_USAGE, "%s: the npy header has no descr, fortran_order or shape",
+                       t->file);
     if (!rt_npy_type(descr, end, t))
-        return rt_fail(rt, RT_USAGE, "%s: numbers of type %.*s are not read (f4 f8 i1 i2 i4 i8 u1 u2 b1 are)",
+        return rt_fail(rt, RT_USAGE,
+                       "%s: numbers of type %.*s are not read (f4 f8 i1 i2 i4 i8 u1 u2 b1 are)",
                        t->file, (int)(end - descr < 8 ? end - descr : 8), descr);
     if (end - order < 5 || memcmp(order, "False", 5) != 0)
-        return rt_fail(rt, RT_USAGE, "%s is in Fortran order: save numpy.ascontiguousarray(x)", t->file);
+        return rt_fail(rt, RT_USAGE, "%s is in Fortran order: save numpy.ascontiguousarray(x)",
+                       t->file);
     if (!rt_npy_shape(shape, end, t) || t->rank == 0)
         return rt_fail(rt, RT_USAGE, "%s: rows are wanted, the shape is %.*s", t->file,
                        (int)(end - shape < 40 ? end - shape : 40), shape);
@@ -201,7 +209,8 @@ RT_FN enum rt_status rt_npy_read(struct rt *rt, const struct rt_field *field, co
     return s ? s : rt_table_rows(rt, &t, field, out);
 }
 
-/* ---- idx and raw ------------------------------------------------------------------------------ */
+/* ---- idx and raw ------------------------------------------------------------------------------
+ */
 
 /* Reads an IDX file: 0 0 type rank, the dimensions in four bytes each, big-endian. */
 RT_FN enum rt_status rt_idx_read(struct rt *rt, const struct rt_field *field, const char *set,
@@ -228,11 +237,11 @@ RT_FN enum rt_status rt_idx_read(struct rt *rt, const struct rt_field *field, co
     return rt_table_rows(rt, &t, field, out);
 }
 
-/* Reads plain little-endian numbers of `type`. shape has 1 + (row's rank) dimensions; shape[0] -1: as
- * many rows as the file holds. */
+/* Reads plain little-endian numbers of `type`. shape has 1 + (row's rank) dimensions; shape[0] -1:
+ * as many rows as the file holds. */
 RT_FN enum rt_status rt_raw_read(struct rt *rt, const struct rt_field *field, const char *set,
-                                 const char *path, enum rt_type type, int rank, const int64_t *shape,
-                                 struct rt_source *out) {
+                                 const char *path, enum rt_type type, int rank,
+                                 const int64_t *shape, struct rt_source *out) {
     struct rt_table t;
     enum rt_status s = rt_table_open(rt, set, path, &t, out);
     if (s)

@@ -2,8 +2,8 @@
  * permutations that need no index array.
  *
  * Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, 2011): ten rounds of multiply and exchange turn a
- * counter of four words and a key of two into four random words. Element i of a tensor takes word i%4
- * of block i/4, so its value is the same however many lanes or threads there are.
+ * counter of four words and a key of two into four random words. Element i of a tensor takes word
+ * i%4 of block i/4, so its value is the same however many lanes or threads there are.
  */
 #ifndef RT_RNG_H
 #define RT_RNG_H
@@ -49,7 +49,8 @@ RT_MATH_INLINE vf rt_normal_v(vi first, vi second, vi odd) {
     return sqrt_v(-2.0f * log_v(u)) * sin_quadrant_v(r, q + 1 - odd);
 }
 
-/* ---- one element ------------------------------------------------------------------------------ */
+/* ---- one element ------------------------------------------------------------------------------
+ */
 
 /* The word of element i (0 <= i < 2^34). */
 RT_FN uint32_t rt_bits1(const struct rt_place *at, int64_t i) {
@@ -81,7 +82,8 @@ RT_FN float rt_normal1(const struct rt_place *at, int64_t i) {
 #endif
 }
 
-/* ---- eight elements i … i+7, i a multiple of 8 ------------------------------------------------ */
+/* ---- eight elements i … i+7, i a multiple of 8 ------------------------------------------------
+ */
 
 #if RT_LANES == 8
 /* The 64-bit products of the even words. */
@@ -93,12 +95,11 @@ RT_INLINE v4q rt_mul_even(v4q a, v4q b) {
 #endif
 }
 
-/* Two blocks at once, words 0 … 3 of the first and of the second: a round multiplies the even words of
- * both, reverses each block and mixes in the odd words and the key. */
+/* Two blocks at once, words 0 to 3 of the first and of the second: a round multiplies the even
+ * words of both, reverses each block and mixes in the odd words and the key. */
 RT_INLINE v8w rt_bits8(const struct rt_place *at, int64_t i) {
     uint32_t block = (uint32_t)(i / 4), k0 = (uint32_t)at->seed, k1 = (uint32_t)(at->seed >> 32);
-    v8w s = {block,     at->step, at->count, at->place,
-             block + 1, at->step, at->count, at->place};
+    v8w s = {block, at->step, at->count, at->place, block + 1, at->step, at->count, at->place};
     v8w k = {k0, 0, k1, 0, k0, 0, k1, 0};
     const v8w bump = {RT_PHILOX_K0, 0, RT_PHILOX_K1, 0, RT_PHILOX_K0, 0, RT_PHILOX_K1, 0};
     const v4q m = {RT_PHILOX_M0, RT_PHILOX_M1, RT_PHILOX_M0, RT_PHILOX_M1};
@@ -136,7 +137,8 @@ RT_INLINE v8 rt_normal8(const struct rt_place *at, int64_t i) {
 }
 #endif
 
-/* ---- permutations ----------------------------------------------------------------------------- */
+/* ---- permutations -----------------------------------------------------------------------------
+ */
 
 /* A key for rt_permute that belongs to a place; no tensor element uses this counter. */
 RT_FN uint64_t rt_key(const struct rt_place *at) {
@@ -152,9 +154,9 @@ RT_INLINE uint32_t rt_feistel(uint32_t half, uint32_t key, uint32_t key2) {
     return (uint32_t)(p >> 32) ^ (uint32_t)p;
 }
 
-/* Where i goes in the permutation of 0 … n-1 that `key` names (0 <= i < n < 2^62): a Feistel network
- * on the smallest power of two that holds n; what falls outside 0 … n-1 goes round again (fewer than
- * two rounds on average). */
+/* Where i goes in the permutation of 0 … n-1 that `key` names (0 <= i < n < 2^62): a Feistel
+ * network on the smallest power of two that holds n; what falls outside 0 … n-1 goes round again
+ * (fewer than two rounds on average). */
 RT_FN uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
     if (n < 2)
         return 0;

@@ -1,16 +1,16 @@
 /* rt_store.h: parameters and states in safetensors files, which PyTorch, JAX and others open.
  *
- * The file: 8 bytes, the length of a header (little-endian); the header, JSON: {"key": {"dtype": "F32",
- * "shape": [784, 128], "data_offsets": [from, to]}, …}; the numbers, row-major. A file is loaded whole or
- * not at all: everything is checked before the first number is copied.
+ * The file: 8 bytes, the length of a header (little-endian); the header, JSON: {"key": {"dtype":
+ * "F32", "shape": [784, 128], "data_offsets": [from, to]}, …}; the numbers, row-major. A file is
+ * loaded whole or not at all: everything is checked before the first number is copied.
  */
 #ifndef RT_STORE_H
 #define RT_STORE_H
 
 #include "rt_data.h"
 
-/* How a tensor lies in memory. Panels: the last dimension N is cut into panels of 16 columns; with K
- * the product of the other dimensions, [K][N] is kept as [(N+15)/16][K][16], padding lanes 0. */
+/* How a tensor lies in memory. Panels: the last dimension N is cut into panels of 16 columns; with
+ * K the product of the other dimensions, [K][N] is kept as [(N+15)/16][K][16], padding lanes 0. */
 enum rt_layout { RT_ROW_MAJOR, RT_PANELS16 };
 
 /* A tensor of the model; a table of these in the generated file, `data` set at start. */
@@ -23,7 +23,8 @@ struct rt_tensor {
     void *data;
 };
 
-/* ---- layouts ---------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------
+ */
 
 RT_FN int64_t rt_tensor_elements(const struct rt_tensor *t) {
     int64_t n = 1;
@@ -81,10 +82,12 @@ RT_FN bool rt_key_in(const char *key, const char *prefix) {
     return n == 0 || (strncmp(key, prefix, n) == 0 && (!key[n] || key[n] == '.' || key[n] == '['));
 }
 
-/* ---- saving ----------------------------------------------------------------------------------- */
+/* ---- saving -----------------------------------------------------------------------------------
+ */
 
 RT_FN const char *rt_store_dtype(enum rt_type type) {
-    static const char *const name[] = {"F32", "F64", "I32", "I64", "U8", "I8", "I16", "U16", "BOOL"};
+    static const char *const name[] = {"F32", "F64", "I32", "I64", "U8",
+                                       "I8",  "I16", "U16", "BOOL"};
     return name[type];
 }
 
@@ -125,10 +128,10 @@ RT_FN void rt_store_header(struct rt_buf *b, const struct rt_tensor *tensors, in
         rt_puts(b, " "); /* the numbers are aligned in the file */
 }
 
-/* Saves the tensors inside `prefix` (NULL: all), in the order of the table. The file is replaced as a
- * whole. RT_ENV when it cannot be written. */
-RT_FN enum rt_status rt_save(struct rt *rt, const char *path, const struct rt_tensor *tensors, int n,
-                             const char *prefix) {
+/* Saves the tensors inside `prefix` (NULL: all), in the order of the table. The file is replaced as
+ * a whole. RT_ENV when it cannot be written. */
+RT_FN enum rt_status rt_save(struct rt *rt, const char *path, const struct rt_tensor *tensors,
+                             int n, const char *prefix) {
     struct rt_buf header;
     struct rt_out out;
     size_t most = 0;
@@ -163,7 +166,8 @@ RT_FN enum rt_status rt_save(struct rt *rt, const char *path, const struct rt_te
     return s;
 }
 
-/* ---- reading the header ----------------------------------------------------------------------- */
+/* ---- reading the header -----------------------------------------------------------------------
+ */
 
 /* One entry of a file's header. */
 struct rt_entry {
@@ -187,7 +191,8 @@ RT_FN bool rt_json_char(struct rt_json *j, char c) {
     return true;
 }
 
-/* A string into out[room]; longer ones are cut. \uXXXX below 0x80 only: keys are written so here. */
+/* A string into out[room]; longer ones are cut. Of \u escapes those below 0x80 only, which is how
+ * keys are written. */
 RT_FN bool rt_json_string(struct rt_json *j, char *out, size_t room) {
     size_t n = 0;
     if (!rt_json_char(j, '"'))
@@ -306,7 +311,8 @@ RT_FN int rt_store_next(struct rt_json *j, struct rt_entry *e, bool *first) {
     }
 }
 
-/* ---- loading ---------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------
+ */
 
 struct rt_load_state {
     struct rt *rt;
@@ -315,7 +321,7 @@ struct rt_load_state {
     const char *prefix;
     const char *bytes; /* after the header */
     int64_t size;
-    int64_t *from;      /* [n] where each tensor's numbers are, -1: not seen */
+    int64_t *from;       /* [n] where each tensor's numbers are, -1: not seen */
     struct rt_buf wrong; /* what does not fit, for the message */
     int problems;
 };
@@ -348,7 +354,8 @@ RT_FN void rt_load_entry(struct rt_load_state *l, const struct rt_entry *e) {
             same = e->dims[d] == t->dims[d];
         if (!same)
             rt_load_wrong(l, "'%s' is %s %s, the model has %s %s", e->key, e->dtype,
-                          rt_shape_text(have, sizeof have, e->rank, e->dims), rt_store_dtype(t->type),
+                          rt_shape_text(have, sizeof have, e->rank, e->dims),
+                          rt_store_dtype(t->type),
                           rt_shape_text(want, sizeof want, t->rank, t->dims));
         else if (e->to - e->from != rt_tensor_elements(t) * (int64_t)rt_type_size(t->type))
             rt_load_wrong(l, "'%s' has %lld bytes", e->key, (long long)(e->to - e->from));
@@ -397,10 +404,11 @@ RT_FN enum rt_status rt_load_all(struct rt_load_state *l, const char *path, cons
     return RT_OK;
 }
 
-/* Sets the tensors inside `prefix` (NULL: all) from a file. RT_USAGE with every missing, unexpected or
- * misshapen key in the message, RT_ENV when the file cannot be read; then no tensor has changed. */
-RT_FN enum rt_status rt_load(struct rt *rt, const char *path, const struct rt_tensor *tensors, int n,
-                             const char *prefix) {
+/* Sets the tensors inside `prefix` (NULL: all) from a file. RT_USAGE with every missing, unexpected
+ * or misshapen key in the message, RT_ENV when the file cannot be read; then no tensor has changed.
+ */
+RT_FN enum rt_status rt_load(struct rt *rt, const char *path, const struct rt_tensor *tensors,
+                             int n, const char *prefix) {
     char *text = NULL;
     size_t size = 0;
     enum rt_status s = rt_file_read(rt, path, &text, &size);
@@ -414,7 +422,8 @@ RT_FN enum rt_status rt_load(struct rt *rt, const char *path, const struct rt_te
     l.prefix = prefix;
     l.from = (int64_t *)rt->alloc(rt, (size_t)n * sizeof *l.from + 1);
     rt_buf_init(&l.wrong, rt, 16384);
-    s = l.from ? rt_load_all(&l, path, text, size) : rt_fail(rt, RT_ENV, "no memory for '%s'", path);
+    s = l.from ? rt_load_all(&l, path, text, size)
+               : rt_fail(rt, RT_ENV, "no memory for '%s'", path);
     rt_buf_free(&l.wrong);
     rt->release(rt, l.from);
     rt->release(rt, text);

@@ -1,10 +1,11 @@
-/* rt_team.h: the threads of a trainer: started once, woken for each piece of work, kept in step by a
- * barrier.
+/* rt_team.h: the threads of a trainer: started once, woken for each piece of work, kept in step by
+ * a barrier.
  *
  * A barrier is one counter a thread ("arrived") and one for all ("release"), each on its own cache
  * line: thread 0 waits until every counter has reached this round, then raises the common one. Who
- * waits spins briefly and then sleeps on the counter (futex), so that a neighbour process that takes a
- * core costs a wake-up and not a time slice. A team of one has no threads, and its barrier is free.
+ * waits spins briefly and then sleeps on the counter (futex), so that a neighbour process that
+ * takes a core costs a wake-up and not a time slice. A team of one has no threads, and its barrier
+ * is free.
  */
 #ifndef RT_TEAM_H
 #define RT_TEAM_H
@@ -33,8 +34,8 @@ struct rt_thread {
 };
 
 struct rt_team {
-    struct rt_flag release; /* the barrier round that all have reached */
-    struct rt_flag work;    /* pieces of work given out */
+    struct rt_flag release;            /* the barrier round that all have reached */
+    struct rt_flag work;               /* pieces of work given out */
     void (*fn)(void *arg, int thread); /* NULL: stop */
     void *arg;
     struct rt_thread *thread; /* [n] */
@@ -42,7 +43,8 @@ struct rt_team {
     int64_t spin; /* nanoseconds before sleeping */
 };
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
 
 RT_INLINE void rt_pause(void) {
 #if defined(__x86_64__)
@@ -107,7 +109,8 @@ RT_INLINE void rt_dawdle(struct rt_thread *t) {
 #endif
 }
 
-/* ---- barrier and work ------------------------------------------------------------------------- */
+/* ---- barrier and work -------------------------------------------------------------------------
+ */
 
 RT_INLINE void rt_team_arrive(struct rt_team *team, int thread) {
     struct rt_thread *me = &team->thread[thread];
@@ -134,15 +137,15 @@ RT_FN void rt_barrier_all(struct rt_team *team, int thread) {
     rt_dawdle(&team->thread[thread]);
 }
 
-/* Inside the function of rt_team_run: waits for all threads; what each wrote before, all read after.
- * Every thread must pass the same barriers. A team of one passes at once. */
+/* Inside the function of rt_team_run: waits for all threads; what each wrote before, all read
+ * after. Every thread must pass the same barriers. A team of one passes at once. */
 RT_INLINE void rt_barrier(struct rt_team *team, int thread) {
     if (team->n > 1)
         rt_barrier_all(team, thread);
 }
 
-/* Runs fn(arg, t) for each thread t, the caller as thread 0, and returns when all have returned. Must
- * not be called from inside fn. */
+/* Runs fn(arg, t) for each thread t, the caller as thread 0, and returns when all have returned.
+ * Must not be called from inside fn. */
 RT_FN void rt_team_run(struct rt_team *team, void (*fn)(void *arg, int thread), void *arg) {
     if (team->n == 1) {
         fn(arg, 0);
@@ -204,7 +207,8 @@ RT_FN enum rt_status rt_team_start(struct rt *rt, struct rt_team *team, int n, v
         int error = t ? pthread_create(&one->id, NULL, rt_team_main, one) : 0;
         if (error) {
             rt_team_stop(team);
-            return rt_fail(rt, RT_ENV, "cannot start thread %d of %d: %s", t + 1, n, strerror(error));
+            return rt_fail(rt, RT_ENV, "cannot start thread %d of %d: %s", t + 1, n,
+                           strerror(error));
         }
         team->n = t + 1;
     }

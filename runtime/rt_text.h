@@ -9,7 +9,8 @@
 
 #include "rt_base.h"
 
-/* ---- a growing text --------------------------------------------------------------------------- */
+/* ---- a growing text ---------------------------------------------------------------------------
+ */
 
 /* What would pass `limit` or finds no memory is dropped and `failed` is set. */
 struct rt_buf {
@@ -79,7 +80,8 @@ RT_FN void rt_put_many(struct rt_buf *b, const char *text, size_t n, int times) 
         rt_put(b, text, n);
 }
 
-RT_FN __attribute__((format(printf, 2, 3))) void rt_putf(struct rt_buf *b, const char *format, ...) {
+RT_FN __attribute__((format(printf, 2, 3))) void rt_putf(struct rt_buf *b, const char *format,
+                                                         ...) {
     va_list ap, again;
     va_start(ap, format);
     va_copy(again, ap);
@@ -101,7 +103,8 @@ RT_FN enum rt_status rt_flush(struct rt_buf *b, int stream) {
     return failed ? rt_fail(b->rt, RT_ENV, "no memory for a printed text") : RT_OK;
 }
 
-/* ---- formats ---------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------
+ */
 
 struct rt_format {
     const char *fill; /* one character of UTF-8 */
@@ -229,12 +232,14 @@ RT_FN void rt_put_number(struct rt_buf *b, const struct rt_format *f, bool negat
     rt_buf_free(&grouped);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
 
 enum { RT_NUMBER = 512 }; /* holds %f of any double with 60 digits, and more digits are not given */
 
-/* The fewest digits d1 d2 … that read back as |x| (finite): |x| ~ d1.d2… * 10^*exponent. Returns how
- * many there are. The bits are compared: with denormals flushed, tiny numbers all look equal. */
+/* The fewest digits d1 d2 … that read back as |x| (finite): |x| is d1.d2… * 10^*exponent. Gives
+ * how many there are. The bits are compared: with denormals flushed, tiny numbers all look equal.
+ */
 RT_FN int rt_shortest(double x, bool is_f32, char digits[20], int *exponent) {
     char text[40];
     for (int n = 1;; n++) {
@@ -242,8 +247,8 @@ RT_FN int rt_shortest(double x, bool is_f32, char digits[20], int *exponent) {
         double back = strtod(text, NULL);
         float back32 = strtof(text, NULL), x32 = (float)fabs(x);
         double x64 = fabs(x);
-        bool same = is_f32 ? memcmp(&back32, &x32, sizeof x32) == 0
-                           : memcmp(&back, &x64, sizeof x64) == 0;
+        bool same =
+            is_f32 ? memcmp(&back32, &x32, sizeof x32) == 0 : memcmp(&back, &x64, sizeof x64) == 0;
         if (!same && n < (is_f32 ? 9 : 17))
             continue;
         *exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);

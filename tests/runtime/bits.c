@@ -1,5 +1,6 @@
-/* bits.c: prints a hash of the bits of every function of rt_math and rt_rng over many inputs, one line a
- * function. bits.sh builds it with several compilers, levels and both lane counts; all must agree. */
+/* bits.c: prints a hash of the bits of every function of rt_math and rt_rng over many inputs, one
+ * line a function. bits.sh builds it with several compilers, levels and both lane counts; all must
+ * agree. */
 #include "rt_math.h"
 #include "rt_rng.h"
 
@@ -25,10 +26,10 @@ RT_FN float input(uint32_t i) {
 
 #if RT_LANES == 8
 #define APPLY(out, name, args) st8(out, name##_v args(ld8))
-#define STEP 8
+#define STEP                   8
 #else
 #define APPLY(out, name, args) *(out) = name##_v args(*)
-#define STEP 1
+#define STEP                   1
 #endif
 #define ONE(load) (load(x))
 #define TWO(load) (load(x), load(y))
@@ -50,25 +51,11 @@ RT_FN float input(uint32_t i) {
         printf("%-8s %016llx\n", #name, (unsigned long long)hash);                                 \
     }
 
-RT_FN void functions(void) {
-    HASH(exp, ONE)
-    HASH(expm1, ONE)
-    HASH(sigmoid, ONE)
-    HASH(tanh, ONE)
-    HASH(sinh, ONE)
-    HASH(cosh, ONE)
-    HASH(erf, ONE)
-    HASH(log, ONE)
-    HASH(log1p, ONE)
-    HASH(sin, ONE)
-    HASH(cos, ONE)
-    HASH(tan, ONE)
-    HASH(asin, ONE)
-    HASH(acos, ONE)
-    HASH(atan, ONE)
-    HASH(pow, TWO)
-    HASH(atan2, TWO)
-}
+RT_FN void functions(void){HASH(exp, ONE) HASH(expm1, ONE) HASH(sigmoid, ONE) HASH(tanh, ONE)
+                               HASH(sinh, ONE) HASH(cosh, ONE) HASH(erf, ONE) HASH(log, ONE)
+                                   HASH(log1p, ONE) HASH(sin, ONE) HASH(cos, ONE) HASH(tan, ONE)
+                                       HASH(asin, ONE) HASH(acos, ONE) HASH(atan, ONE)
+                                           HASH(pow, TWO) HASH(atan2, TWO)}
 
 RT_FN void numbers(void) {
     const struct rt_place at = {20240229, 1, 2, 3};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The functions of rt_math and rt_rng give the same bits whatever the compiler, its level, the language
-# standard and the number of lanes; so does a plain a*b+c, which no level may fuse.
+# The functions of rt_math and rt_rng give the same bits whatever the compiler, its level, the
+# language standard and the number of lanes; so does a plain a*b+c, which no level may fuse.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT

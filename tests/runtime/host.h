@@ -7,8 +7,8 @@
 
 struct host {
     struct rt rt;
-    int live;          /* allocations not released */
-    size_t limit;      /* larger requests fail; 0: none do */
+    int live;           /* allocations not released */
+    size_t limit;       /* larger requests fail; 0: none do */
     char out[2][65536]; /* what went to streams 1 and 2 */
     size_t size[2];
 };
@@ -52,6 +52,16 @@ RT_FN struct rt *host_init(struct host *h) {
     h->rt.host = NULL;
     rt_init(&h->rt);
     return &h->rt;
+}
+
+/* Makes a folder of its own under /tmp and gives its name. */
+RT_FN bool host_folder(char out[64], const char *name) {
+    int n = snprintf(out, 64, "/tmp/nnc-%s-", name);
+    if (n < 0 || n > 50)
+        return false;
+    memset(out + n, 'X', 6);
+    out[n + 6] = 0;
+    return mkdtemp(out) != NULL;
 }
 
 #endif

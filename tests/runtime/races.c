@@ -1,5 +1,5 @@
-/* races.c: barriers and work hand-out of rt_team, for ThreadSanitizer (see races.sh). Usage: races N.
- * Criterion's sandbox does not start under that sanitizer, hence a plain program. */
+/* races.c: barriers and work hand-out of rt_team, for ThreadSanitizer (see races.sh). Usage: races
+ * N. Criterion's sandbox does not start under that sanitizer, hence a plain program. */
 #include "host.h"
 #include "rt_team.h"
 

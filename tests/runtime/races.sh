@@ -1,6 +1,6 @@
 #!/bin/sh
-# rt_team under ThreadSanitizer at 2 and 7 threads with random delays: no race, no stale value. With a
-# barrier dropped on purpose the same program must be caught.
+# rt_team under ThreadSanitizer at 2 and 7 threads with random delays: no race, no stale value. With
+# a barrier dropped on purpose the same program must be caught.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT

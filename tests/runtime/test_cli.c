@@ -66,7 +66,8 @@ static enum rt_status parse(const char *line) {
 
 static void expect_refused(const char *line, const char *want) {
     cr_expect_eq(parse(line), RT_USAGE, "%s", line);
-    cr_expect(strstr(rt->message, want) != NULL, "%s\ngot    %s\nwanted %s", line, rt->message, want);
+    cr_expect(strstr(rt->message, want) != NULL, "%s\ngot    %s\nwanted %s", line, rt->message,
+              want);
 }
 
 Test(cli, nothing_given) {
@@ -98,9 +99,10 @@ Test(cli, options_of_the_program) {
 }
 
 Test(cli, options_of_every_trainer) {
-    cr_expect_eq(parse("--seed 7 --threads 3 --quiet --exact --untrained --trace out --trace-steps 1,5 "
-                       "--data /d --data digits=/e/x.csv --load w.st --load net=a/b=c.st"),
-                 RT_OK, "%s", rt->message);
+    cr_expect_eq(
+        parse("--seed 7 --threads 3 --quiet --exact --untrained --trace out --trace-steps 1,5 "
+              "--data /d --data digits=/e/x.csv --load w.st --load net=a/b=c.st"),
+        RT_OK, "%s", rt->message);
     cr_expect(rt->seed == 7 && rt->threads == 3 && rt->quiet && rt->exact && rt->untrained);
     cr_expect_str_eq(cli.trace_dir, "out");
     cr_expect(cli.n_trace_steps == 2 && cli.trace_steps[1] == 5);
@@ -163,8 +165,9 @@ Test(cli, help_version_list) {
     begin();
     cr_expect_eq(parse("--list"), RT_OK);
     cr_expect(cli.stop);
-    cr_expect(strstr(h.out[0], "net.w ") && strstr(h.out[0], "f32 [64, 10]\n  640 numbers in all\n"), "%s",
-              h.out[0]);
+    cr_expect(strstr(h.out[0], "net.w ") &&
+                  strstr(h.out[0], "f32 [64, 10]\n  640 numbers in all\n"),
+              "%s", h.out[0]);
     cr_expect(strstr(h.out[0], "digits.label ") && strstr(h.out[0], "i32 one number\n"));
 }
 

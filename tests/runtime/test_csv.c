@@ -1,6 +1,6 @@
 /* test_csv.c: tables of text: what is read, and what each kind of wrong file is told. */
 #define _GNU_SOURCE 1
-#define RT_GZ 1
+#define RT_GZ       1
 #include <criterion/criterion.h>
 
 #include "host.h"
@@ -13,8 +13,7 @@ static struct rt_source got;
 
 static void begin(void) {
     rt = host_init(&h);
-    strcpy(folder, "/tmp/nnc-csv-XXXXXX");
-    cr_assert(mkdtemp(folder) != NULL);
+    cr_assert(host_folder(folder, "csv"));
     rt->data_path[0].name = NULL;
     rt->data_path[0].path = folder;
     rt->data_paths = 1;
@@ -127,7 +126,8 @@ Test(csv, quotes_hold_separators_newlines_and_quotes) {
     cr_expect_eq(((int32_t *)got.data)[0], 1);
     cr_expect_eq(((int32_t *)got.data)[1], 2);
     cr_expect_eq(((int32_t *)got.data)[2], 0);
-    expect_message(load("1,\"two\nlines\"\n2,other\n", &f, &c), "t.csv:3: column 1: 'other' is not in");
+    expect_message(load("1,\"two\nlines\"\n2,other\n", &f, &c),
+                   "t.csv:3: column 1: 'other' is not in");
 }
 
 Test(csv, separator_skip_and_missing) {
@@ -143,13 +143,16 @@ Test(csv, separator_skip_and_missing) {
 
 Test(csv, bad_cells) {
     struct rt_csv c = plain();
-    expect_message(load("x,y\n1,2\n3,abc\n", &field, &c), "t.csv:3: column 1 ('y'): 'abc' is not a number");
-    expect_message(load("1,2\n3,\n", &field, &c), "t.csv:2: column 1: '' is empty (missing= gives a value)");
-    expect_message(load("1,y\n3,4\n", &field, &c), "t.csv:1: column 1: 'y' is not a number; if line 1 names");
+    expect_message(load("x,y\n1,2\n3,abc\n", &field, &c),
+                   "t.csv:3: column 1 ('y'): 'abc' is not a number");
+    expect_message(load("1,2\n3,\n", &field, &c),
+                   "t.csv:2: column 1: '' is empty (missing= gives a value)");
+    expect_message(load("1,y\n3,4\n", &field, &c),
+                   "t.csv:1: column 1: 'y' is not a number; if line 1 names");
     expect_message(load("1,2\n3\n", &field, &c), "t.csv:2: 1 columns, the first line has 2");
     expect_message(load("1,2\n3,4,5\n", &field, &c), "t.csv:2: 3 columns");
-    const char *const not_numbers[] = {"0x10,1", "1e,1", "--1,1", "1.2.3,1", "1 2,1", "-,1", ".,1",
-                                       "inf,1",  "nan,1", "1e5e5,1", "+,1"};
+    const char *const not_numbers[] = {"0x10,1", "1e,1",  "--1,1", "1.2.3,1", "1 2,1", "-,1",
+                                       ".,1",    "inf,1", "nan,1", "1e5e5,1", "+,1"};
     for (size_t i = 0; i < sizeof not_numbers / sizeof *not_numbers; i++)
         expect_message(load(not_numbers[i], &field, &c), "is not a number");
 }
@@ -158,8 +161,9 @@ Test(csv, wrong_columns) {
     struct rt_csv c = plain();
     struct rt_field image = {"digits.image", RT_F32, 3, {8, 8, 1}, NULL, 0};
     struct rt_column many = {NULL, 0, 64};
-    expect_message(load("1,2\n", &image, &c),
-                   "digits.image: declared [8, 8, 1] (64 numbers a row), 2 columns of t.csv are asked for");
+    expect_message(
+        load("1,2\n", &image, &c),
+        "digits.image: declared [8, 8, 1] (64 numbers a row), 2 columns of t.csv are asked for");
     c.columns = &many;
     expect_message(load("1,2\n", &image, &c),
                    "digits.image: declared [8, 8, 1] (64 numbers a row), t.csv has 2 columns");
@@ -167,7 +171,8 @@ Test(csv, wrong_columns) {
     c.columns = named;
     c.n_columns = 2;
     expect_message(load("a,b\n1,2\n", &field, &c), "t.csv has no column 'z'; it has a, b");
-    expect_message(load("7,b\n1,2\n", &field, &c), "'a' is asked for by name, but the first line is not");
+    expect_message(load("7,b\n1,2\n", &field, &c),
+                   "'a' is asked for by name, but the first line is not");
     struct rt_column twice[] = {{NULL, 0, 1}, {NULL, 0, 1}};
     c.columns = twice;
     expect_message(load("1,2\n", &field, &c), "column 0 is asked for twice");
@@ -197,16 +202,25 @@ Test(csv, numbers_are_rounded_once) {
     c.columns = &one;
     static char text[400000];
     size_t n = 0;
-    const char *const hard[] = {"1.00000005960464477539", "1.00000005960464477540", "16777217",
-                                "8388609.5", "0.50000008940696716308", "1e-30", "3.4028235e38",
-                                "123456789012345678901234567890", "0.000000000000000000000000000001",
-                                "7.038531e-26", "1.17549435e-38", "9007199254740993"};
+    const char *const hard[] = {"1.00000005960464477539",
+                                "1.00000005960464477540",
+                                "16777217",
+                                "8388609.5",
+                                "0.50000008940696716308",
+                                "1e-30",
+                                "3.4028235e38",
+                                "123456789012345678901234567890",
+                                "0.000000000000000000000000000001",
+                                "7.038531e-26",
+                                "1.17549435e-38",
+                                "9007199254740993"};
     for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
         n += (size_t)sprintf(text + n, "%s\n", hard[i]);
     uint32_t s = 7;
     for (int i = 0; i < 20000; i++) {
         s = s * 1664525u + 1013904223u;
-        n += (size_t)sprintf(text + n, "%.*g\n", 1 + (int)(s >> 28), ldexp((double)s, (int)(s % 90) - 60));
+        n += (size_t)sprintf(text + n, "%.*g\n", 1 + (int)(s >> 28),
+                             ldexp((double)s, (int)(s % 90) - 60));
     }
     cr_assert_eq(load(text, &f, &c), RT_OK, "%s", rt->message);
     const char *p = text;
@@ -238,7 +252,8 @@ Test(csv, gzip_whole_members_and_cut_short) {
     size_t n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
     save(bytes, n / 2);
-    expect_message(rt_csv_read(rt, &field, &c, &got), "t.csv' is not a whole gzip file: it is cut short");
+    expect_message(rt_csv_read(rt, &field, &c, &got),
+                   "t.csv' is not a whole gzip file: it is cut short");
     bytes[n / 3] ^= 0x55;
     save(bytes, n);
     expect_message(rt_csv_read(rt, &field, &c, &got), "t.csv' is not a whole gzip file: it is ");

@@ -13,8 +13,7 @@ static struct rt_source got;
 
 static void begin(void) {
     rt = host_init(&h);
-    strcpy(folder, "/tmp/nnc-data-XXXXXX");
-    cr_assert(mkdtemp(folder) != NULL);
+    cr_assert(host_folder(folder, "data"));
     snprintf(path, sizeof path, "%s/t.bin", folder);
 }
 
@@ -73,7 +72,8 @@ Test(data, npy_of_floats) {
 Test(data, npy_converts_types_and_byte_order) {
     const double d[2] = {0.5, -3};
     const unsigned char big[4] = {0x01, 0x02, 0xff, 0xfe};
-    struct rt_field one = {"d.x", RT_F32, 0, {0}, NULL, 0}, label = {"d.k", RT_I32, 0, {0}, NULL, 0};
+    struct rt_field one = {"d.x", RT_F32, 0, {0}, NULL, 0},
+                    label = {"d.k", RT_I32, 0, {0}, NULL, 0};
     save_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", d, 16);
     cr_expect_eq(rt_npy_read(rt, &one, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((float *)got.data)[1], -3.0f);
@@ -95,9 +95,11 @@ Test(data, npy_that_is_wrong) {
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "type '<c8'");
     save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", numbers, 47);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "are 48 bytes, the file holds 47");
-    save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", numbers, 48);
+    save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
+             numbers, 48);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "no memory holds");
-    save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 4), }", numbers, 48);
+    save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 4), }",
+             numbers, 48);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "rows are wanted");
     save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }", numbers, 4);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "rows are wanted");
@@ -133,7 +135,8 @@ Test(data, npy_cut_and_damaged_anywhere) {
 }
 
 Test(data, idx) {
-    unsigned char file[16 + 8] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4, 250, 6, 7, 8};
+    unsigned char file[16 + 8] = {0, 0, 8, 3, 0, 0, 0, 2, 0,   0, 0, 2,
+                                  0, 0, 0, 2, 1, 2, 3, 4, 250, 6, 7, 8};
     struct rt_field bytes = {"d.x", RT_U8, 3, {2, 2, 1}, NULL, 0};
     save(file, sizeof file);
     cr_expect_eq(rt_idx_read(rt, &bytes, "d", path, &got), RT_OK, "%s", rt->message);
@@ -272,7 +275,8 @@ Test(data, sections_need_equal_rows) {
     b.field = &y, b.rows = 11, strcpy(b.file, "b.csv");
     const struct rt_source *const both[] = {&a, &b};
     struct rt_rows all;
-    expect_message(rt_section(rt, "d.all", both, 2, &all), "d.x has 10 rows (a.csv), d.y has 11 (b.csv)");
+    expect_message(rt_section(rt, "d.all", both, 2, &all),
+                   "d.x has 10 rows (a.csv), d.y has 11 (b.csv)");
 }
 
 Test(data, batches_keep_and_drop) {

@@ -1,5 +1,5 @@
-/* test_math.c: the elementary functions against libm in f64 over the whole range of floats, and their
- * values at the ends. That all lanes and compilers agree is bits.sh's business. */
+/* test_math.c: the elementary functions against libm in f64 over the whole range of floats, and
+ * their values at the ends. That all lanes and compilers agree is bits.sh's business. */
 #define _GNU_SOURCE 1
 #include <criterion/criterion.h>
 
@@ -27,8 +27,10 @@ static float from_bits(uint32_t b) {
     return f;
 }
 
-/* The largest error of fn over every `stride`-th float in [lo, hi], where it is, and eight a time. */
-static double worst(vf (*fn)(vf), double (*reference)(double), float lo, float hi, uint32_t stride) {
+/* The largest error of fn over every `stride`-th float in [lo, hi], where it is, and eight a time.
+ */
+static double worst(vf (*fn)(vf), double (*reference)(double), float lo, float hi,
+                    uint32_t stride) {
     double bad = 0;
     float where = 0;
     uint32_t b = 0;
@@ -111,8 +113,8 @@ Test(math, pow_of_decay_rates_over_many_steps) {
 
 /* Equal as C's pow is, signs of zeros and NaN included, except that denormals count as 0. */
 Test(math, pow_ends) {
-    const float v[] = {0.0f,  -0.0f, 1.0f,  -1.0f, 2.0f,       -2.0f,      0.5f,
-                       -0.5f, 3.0f,  -3.0f, INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 1.5f};
+    const float v[] = {0.0f, -0.0f, 1.0f,     -1.0f,     2.0f, -2.0f, 0.5f,   -0.5f,
+                       3.0f, -3.0f, INFINITY, -INFINITY, NAN,  1e30f, -1e30f, 1.5f};
     int n = (int)(sizeof v / sizeof *v);
     for (int i = 0; i < n * n; i++) {
         float x = v[i / n], y = v[i % n], got = pow_1(x, y);
@@ -169,8 +171,9 @@ Test(math, ends) {
 }
 
 Test(math, nan_goes_through) {
-    float (*const one[])(float) = {exp_1, expm1_1, sigmoid_1, tanh_1, sinh_1, cosh_1, erf_1, log_1,
-                                   log1p_1, sin_1, cos_1, tan_1, asin_1, acos_1, atan_1};
+    float (*const one[])(float) = {exp_1,  expm1_1, sigmoid_1, tanh_1,  sinh_1,
+                                   cosh_1, erf_1,   log_1,     log1p_1, sin_1,
+                                   cos_1,  tan_1,   asin_1,    acos_1,  atan_1};
     for (size_t i = 0; i < sizeof one / sizeof *one; i++)
         cr_expect(isnan(one[i](NAN)), "function %zu", i);
 }

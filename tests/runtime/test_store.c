@@ -21,8 +21,7 @@ enum { N = 4 };
 
 static void begin(void) {
     rt = host_init(&h);
-    strcpy(folder, "/tmp/nnc-store-XXXXXX");
-    cr_assert(mkdtemp(folder) != NULL);
+    cr_assert(host_folder(folder, "store"));
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     float row_major[100];
     for (int i = 0; i < 100; i++)
@@ -65,9 +64,9 @@ static void expect_refused(const char *header, size_t n, int tensors, const char
 Test(store, panels) {
     float back[100];
     cr_expect_eq(w[0], 0.5f);
-    cr_expect_eq(w[16], 20.5f);            /* row 1, column 0 */
-    cr_expect_eq(w[5 * 16], 16.5f);        /* row 0, column 16 */
-    cr_expect_eq(w[5 * 16 + 4], 0.0f);     /* padding */
+    cr_expect_eq(w[16], 20.5f);        /* row 1, column 0 */
+    cr_expect_eq(w[5 * 16], 16.5f);    /* row 0, column 16 */
+    cr_expect_eq(w[5 * 16 + 4], 0.0f); /* padding */
     cr_expect_eq(rt_tensor_bytes(&model[0]), sizeof w);
     cr_expect_eq(rt_tensor_bytes(&model[3]), sizeof panel);
     rt_tensor_export(&model[0], back);
@@ -108,8 +107,9 @@ Test(store, file_is_as_the_format_says) {
     uint64_t head;
     memcpy(&head, text, 8);
     cr_expect_eq(head % 8, 0);
-    const char *want = "{\"net.linear[0].b\":{\"dtype\":\"F32\",\"shape\":[20],\"data_offsets\":[0,80]},"
-                       "\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[80,84]}}";
+    const char *want =
+        "{\"net.linear[0].b\":{\"dtype\":\"F32\",\"shape\":[20],\"data_offsets\":[0,80]},"
+        "\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[80,84]}}";
     cr_expect_eq(strncmp(text + 8, want, strlen(want)), 0, "%.*s", (int)head, text + 8);
     cr_expect_eq(n, 8 + head + 84);
     cr_expect_arr_eq(text + 8 + head, bias, 80);
@@ -118,7 +118,8 @@ Test(store, file_is_as_the_format_says) {
 Test(store, any_order_spaces_and_metadata) {
     write_file(" { \"__metadata__\" : {\"format\":\"pt\", \"a\":\"b\"} ,\n"
                "\"net.count\": {\"data_offsets\": [0, 4], \"shape\": [ ], \"dtype\": \"I32\"},"
-               "\"net.linear[0].\\u0062\": { \"shape\": [20], \"dtype\":\"F32\", \"data_offsets\":[4,84]} } ",
+               "\"net.linear[0].\\u0062\": { \"shape\": [20], \"dtype\":\"F32\", "
+               "\"data_offsets\":[4,84]} } ",
                84);
     cr_expect_eq(rt_load(rt, path, model + 1, 2, NULL), RT_OK, "%s", rt->message);
     cr_expect_eq(count[0], 0);
@@ -126,22 +127,29 @@ Test(store, any_order_spaces_and_metadata) {
 }
 
 Test(store, all_that_does_not_fit_is_named) {
-    expect_refused("{\"net.linear[0].b\":{\"dtype\":\"F32\",\"shape\":[21],\"data_offsets\":[0,84]},"
-                   "\"other.w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[84,88]}}",
-                   88, 3,
-                   "m.safetensors' does not fit: 'net.linear[0].b' is F32 [21], the model has F32 [20]; "
-                   "'other.w' is not in the model; 'net.linear[0].w' is missing; 'net.count' is missing");
+    expect_refused(
+        "{\"net.linear[0].b\":{\"dtype\":\"F32\",\"shape\":[21],\"data_offsets\":[0,84]},"
+        "\"other.w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[84,88]}}",
+        88, 3,
+        "m.safetensors' does not fit: 'net.linear[0].b' is F32 [21], the model has F32 [20]; "
+        "'other.w' is not in the model; 'net.linear[0].w' is missing; 'net.count' is missing");
     expect_refused("{\"net.count\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4, 3,
                    "'net.count' is F32 one number, the model has I32 one number");
 }
 
 Test(store, broken_files) {
     const char *const broken[] = {
-        "", "{", "[]", "{\"a\"}", "{\"a\":{}}", "{\"a\":{\"dtype\":\"F32\"}}",
+        "",
+        "{",
+        "[]",
+        "{\"a\"}",
+        "{\"a\":{}}",
+        "{\"a\":{\"dtype\":\"F32\"}}",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],\"data_offsets\":[0,4]}}",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", "{\"a\\",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}",
+        "{\"a\\",
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         expect_refused(broken[i], 8, 3, "is not a whole safetensors file");

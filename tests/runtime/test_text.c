@@ -1,9 +1,15 @@
-/* test_text.c: printed values against what Python and NumPy print (text_cases.h), and growing texts. */
+/* test_text.c: printed values against what Python and NumPy print (text_cases.h), and growing
+ * texts. */
 #define _GNU_SOURCE 1
 #include <criterion/criterion.h>
 
 #include "host.h"
 #include "rt_array.h"
+
+/* Long arrays; filled at start, and so in text_cases.py. */
+static float counted_f32[1001], eighths_f32[1008];
+static int32_t counted_i32[1200];
+
 #include "text_cases.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -14,6 +20,13 @@ static struct rt_buf b;
 static void begin(void) {
     host_init(&h);
     rt_buf_init(&b, &h.rt, 1 << 20);
+    for (int i = 0; i < 1200; i++) {
+        counted_i32[i] = i;
+        if (i < COUNT(counted_f32))
+            counted_f32[i] = (float)i;
+        if (i < COUNT(eighths_f32))
+            eighths_f32[i] = (float)(i * 7919 % 2003 - 1000) / 8;
+    }
 }
 
 static void end(void) {
