@@ -63,18 +63,6 @@ static void row_subscripts(Rows *r, const Node *n, const Ix **sub) {
 
 /* ---- values kept for later loops ---- */
 
-/* Is n made from m at the same row without a reduction between? */
-static bool needs(const Rows *r, const Node *n, const Node *m) {
-    if (n == m)
-        return true;
-    if (is_outside(r, n) || (is_member(r, n) && is_reduction(n)))
-        return false;
-    for (int i = 0; i < n->nin; i++)
-        if (needs(r, n->in[i], m))
-            return true;
-    return false;
-}
-
 static bool is_costly(const Rows *r, const Node *n) {
     if (is_outside(r, n) || is_reduction(n))
         return false;
@@ -83,6 +71,22 @@ static bool is_costly(const Rows *r, const Node *n) {
     for (int i = 0; i < n->nin; i++)
         if (!is_member(r, n->in[i]) && is_costly(r, n->in[i]))
             return true;
+    return false;
+}
+
+/* Is n made from m at the same row without a reduction between? Not through another value that is kept by then. */
+static bool needs(Rows *r, const Node *n, const Node *m) {
+    if (n == m)
+        return true;
+    if (is_outside(r, n) || (is_member(r, n) && is_reduction(n)))
+        return false;
+    for (int i = 0; i < n->nin; i++) {
+        const Node *x = n->in[i];
+        bool kept = x != m && is_member(r, x) && is_full(r->s->group, x) && is_costly(r, x) &&
+                    phase_of(r, x) <= phase_of(r, m);
+        if (!kept && needs(r, x, m))
+            return true;
+    }
     return false;
 }
 
