@@ -1,12 +1,13 @@
 /* ir.h: the tensor graph.
  *
- * One graph holds the tensor work of a whole program in SSA form. Nodes are appended, so an input always has a smaller
- * number than its user: node order is a topological order. Every node belongs to a region, the straight-line piece of
- * work between two host decisions in which it is computed. A value used in another region than its own has memory of
- * its own ("crosses"); values inside one region share memory.
+ * One graph holds the tensor work of a whole program in SSA form. Nodes are appended, so an input
+ * always has a smaller number than its user: node order is a topological order. Every node belongs
+ * to a region, the straight-line piece of work between two host decisions in which it is computed.
+ * A value used in another region than its own has memory of its own ("crosses"); values inside one
+ * region share memory.
  *
- * Types and shapes are strict here: the inputs of a map have one shape and (but for `where`, `cast`) one type;
- * promotion and broadcasting are the language's business and are explicit nodes.
+ * Types and shapes are strict here: the inputs of a map have one shape and (but for `where`,
+ * `cast`) one type; promotion and broadcasting are the language's business and are explicit nodes.
  */
 #ifndef NNC_IR_H
 #define NNC_IR_H
@@ -29,7 +30,8 @@ typedef struct Count {
     int64_t bound;
 } Count;
 
-/* An extent. count == NULL: exactly n. Else n is the bound and the extent at run time is count * (n / count->bound). */
+/* An extent. count == NULL: exactly n. Else n is the bound, and the extent at run time is
+ * count * (n / count->bound). */
 typedef struct Dim {
     int64_t n;
     const Count *count;
@@ -61,7 +63,15 @@ typedef enum OpKind {
     KIND_EFFECT
 } OpKind;
 
-enum { OPF_COMM = 1, OPF_ASSOC = 2, OPF_CMP = 4, OPF_COSTLY = 8, OPF_NOGRAD = 16, OPF_FLAT = 32, OPF_POLE = 64 };
+enum {
+    OPF_COMM = 1,
+    OPF_ASSOC = 2,
+    OPF_CMP = 4,
+    OPF_COSTLY = 8,
+    OPF_NOGRAD = 16,
+    OPF_FLAT = 32,
+    OPF_POLE = 64
+};
 
 typedef enum Op {
 #define OP(name, ...) OP_##name,
@@ -77,7 +87,8 @@ typedef struct Home Home;     /* program.h: storage that outlives a region */
 typedef struct Scalar Scalar; /* program.h: a host value handed to a region */
 typedef struct DataSource DataSource; /* program.h */
 
-/* What a gradient rule gets: y = op(in…), dy is the gradient of y. It adds to the gradients of its inputs. */
+/* What a gradient rule gets: y = op(in…), dy is the gradient of y. It adds to the gradients of its
+ * inputs. */
 typedef struct Grad Grad;
 
 typedef struct OpInfo {
@@ -93,19 +104,22 @@ extern const OpInfo op_info[OP_N];
 
 /* Typed attributes; which member counts is fixed by the op. */
 typedef union Attr {
-    struct { double value; const double *data; } constant; /* one value for all elements, or one each (row-major) */
-    Home *home;                                    /* read */
-    Scalar *scalar;                                /* scalar */
-    const Count *count;                            /* count: its run-time value as an i32 scalar */
-    int axis;                                      /* iota, concat, cumsum, argmax, argmin, slice_at, put_at */
-    struct { int axis; bool reverse; } cumsum;     /* same place for the axis as above */
-    unsigned axes;                                 /* sum prod max min: bit set */
-    int perm[MAX_RANK];                            /* permute: output axis i is input axis perm[i] */
-    struct { int64_t start[MAX_RANK], step[MAX_RANK]; } slice; /* output i is input start + i*step; step may be < 0 */
-    struct { int64_t lo[MAX_RANK]; double value; } pad;        /* output extents are in the shape */
+    /* one value for all elements, or one each (row-major) */
+    struct { double value; const double *data; } constant;
+    Home *home;         /* read */
+    Scalar *scalar;     /* scalar */
+    const Count *count; /* count: its run-time value as an i32 scalar */
+    int axis;           /* iota, concat, argmax, argmin, slice_at, put_at */
+    struct { int axis; bool reverse; } cumsum; /* same place for the axis as above */
+    unsigned axes;      /* sum prod max min: bit set */
+    int perm[MAX_RANK]; /* permute: output axis i is input axis perm[i] */
+    /* output i is input start + i*step; step may be < 0 */
+    struct { int64_t start[MAX_RANK], step[MAX_RANK]; } slice;
+    struct { int64_t lo[MAX_RANK]; double value; } pad; /* output extents are in the shape */
     struct { bool ta, tb; } dot;
     struct { DataSource *source; } batch;
-    struct { uint32_t place; int64_t lo, hi; } random; /* place: hash of path and ordinal; lo, hi: randint */
+    /* place: hash of path and ordinal; lo, hi: randint */
+    struct { uint32_t place; int64_t lo, hi; } random;
 } Attr;
 
 struct Node {
@@ -131,8 +145,9 @@ struct Graph {
 
 Graph *graph_new(Arena *a, DType real);
 
-/* The general maker: copies what it is given, runs the shape rule, appends. The other makers are one line each. */
-Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype, const Shape *shape);
+/* The general maker: copies what it is given, runs the shape rule, appends. */
+Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype,
+                 const Shape *shape);
 
 Node *graph_unary(Graph *g, Op op, Node *x);
 Node *graph_binary(Graph *g, Op op, Node *x, Node *y);
@@ -148,10 +163,10 @@ Node *graph_iota(Graph *g, const Shape *s, int axis);
 Node *graph_batch(Graph *g, DataSource *src, Node *index, const Shape *row);
 Node *graph_reduce(Graph *g, Op op, Node *x, unsigned axes);
 Node *graph_argreduce(Graph *g, Op op, Node *x, int axis);
-Node *graph_reshape(Graph *g, Node *x, const Shape *s);   /* x itself when it has the shape */
 /* Movement that changes nothing gives x itself. */
+Node *graph_reshape(Graph *g, Node *x, const Shape *s);
 Node *graph_permute(Graph *g, Node *x, const int *perm);
-Node *graph_broadcast(Graph *g, Node *x, const Shape *s); /* equal rank, extents 1 grow; x itself when equal */
+Node *graph_broadcast(Graph *g, Node *x, const Shape *s); /* equal rank, extents 1 grow */
 /* NumPy's rule: adds leading axes, then broadcasts. */
 Node *graph_broadcast_to(Graph *g, Node *x, const Shape *s);
 Node *graph_slice(Graph *g, Node *x, const int64_t *start, const int64_t *step, const Shape *s);
@@ -164,9 +179,10 @@ Node *graph_gather(Graph *g, Node *x, Node *index);
 Node *graph_pick(Graph *g, Node *x, Node *index);
 Node *graph_scatter_add(Graph *g, Node *base, Node *index, Node *update);
 Node *graph_cumsum(Graph *g, Node *x, int axis, bool reverse);
-Node *graph_random(Graph *g, Op op, Node *execution, uint32_t place, DType t, const Shape *s, int64_t lo, int64_t hi);
+Node *graph_random(Graph *g, Op op, Node *execution, uint32_t place, DType t, const Shape *s,
+                   int64_t lo, int64_t hi);
 Node *graph_check(Graph *g, Node *loss);
-/* The number of elements over the axes as a scalar of type t: a constant, or computed from a count. */
+/* The number of elements over the axes as a scalar of type t: constant, or made from a count. */
 Node *graph_size(Graph *g, const Shape *s, unsigned axes, DType t);
 
 /* Checks every invariant stated here; bug() names the node. After each pass in debug builds. */
@@ -175,14 +191,16 @@ void graph_verify(const Graph *g);
 void graph_dump(const Graph *g, Text *out, const Diag *d);
 
 /* ---- differentiation (grad.c) ----
- * out[i] = d loss / d targets[i] with the shape of targets[i], or NULL when the loss does not depend on it.
- * A target may be any node. On a loss that reaches a target through an op without a gradient: false, *blame is that node.
- * The gradient nodes go to g->region and can be differentiated again. */
+ * out[i] = d loss / d targets[i] with the shape of targets[i], or NULL when the loss does not
+ * depend on it. A target may be any node. On a loss that reaches a target through an op without a
+ * gradient: false, *blame is that node. The gradient nodes go to g->region and can be
+ * differentiated again. */
 bool grad_build(Graph *g, Node *loss, Node *const *targets, int n, Node **out, Node **blame);
 
 /* For gradient rules. */
 Graph *grad_graph(Grad *gr);
-void grad_add(Grad *gr, Node *input, Node *dx); /* adds dx to the gradient of an input; ignores inputs nobody asked for */
+/* Adds dx to the gradient of an input; ignores inputs nobody asked for. */
+void grad_add(Grad *gr, Node *input, Node *dx);
 bool grad_wants(const Grad *gr, const Node *input);
 
 /* ---- the oracle (interp.c), compiled for f64 and for f32 ----
@@ -192,7 +210,7 @@ typedef struct Tensor {
     double *at;
 } Tensor;
 typedef struct Interp Interp;
-/* What the graph cannot know: contents of homes, scalars, counts, rows of data sources, the seed. */
+/* What the graph cannot know: contents of homes, scalars, counts, rows of sources, the seed. */
 typedef struct InterpEnv {
     void *context;
     const Tensor *(*home)(void *context, const Home *h);
@@ -202,7 +220,8 @@ typedef struct InterpEnv {
     void (*source_row)(void *context, const DataSource *s, int64_t row, double *out);
     uint64_t seed;
 } InterpEnv;
-/* single: every operation rounds to f32 where the node is f32 (else all arithmetic of real nodes is f64). */
+/* single: every operation rounds to f32 where the node is f32 (else real arithmetic is f64).
+ * env may be NULL for a graph of constants. */
 Interp *interp_new(Arena *a, const InterpEnv *env, bool single);
 /* The value of a node, with everything it needs (kept until interp_forget). */
 const Tensor *interp_value(Interp *in, const Node *n);

@@ -3,11 +3,11 @@
  * OP(name, args, kind, flags, shape, grad, form, form64)
  *   name    OP_name, and the spelling in dumps
  *   args    number of inputs, -1: any number
- *   kind    MAP (one output element from the same element of each input), REDUCE, MOVE (an index map),
- *           CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
- *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than computing twice,
- *           NOGRAD has no gradient (an error on the way from a loss), FLAT its gradient is zero everywhere,
- *           POLE may be infinite or NaN for finite arguments
+ *   kind    MAP (one output element from the same element of each input), REDUCE, MOVE (an index
+ *           map), CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
+ *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than
+ *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
+ *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments
  *   shape   shape_rule_<shape>() computes and checks dtype and shape
  *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
  *   form    text for lanes of f32 and for integers: %0 %1 %2 are the arguments
@@ -56,7 +56,7 @@ OP(isfinite,    1, MAP,      FLAT,         test,      none,      "isfinite_v(%0)
 OP(add,         2, MAP,      COMM | ASSOC, same,      add,       "(%0 + %1)", NULL)
 OP(sub,         2, MAP,      0,            same,      sub,       "(%0 - %1)", NULL)
 OP(mul,         2, MAP,      COMM | ASSOC, same,      mul,       "(%0 * %1)", NULL)
-/* 0 where the first is 0, else the product: what a zero gradient is multiplied with may be infinite */
+/* 0 where the first is 0, else the product: a zero gradient may be multiplied with infinity */
 OP(mul_zero,    2, MAP,      0,            real,      mul_zero,  "mul_zero_v(%0, %1)", "(%0 == 0 ? 0 : %0 * %1)")
 OP(div,         2, MAP,      POLE,         real,      div,       "(%0 / %1)", NULL)
 OP(floordiv,    2, MAP,      FLAT,         same,      none,      "floordiv_v(%0, %1)", "floor(%0 / %1)")
@@ -82,7 +82,7 @@ OP(sum,         1, REDUCE,   COMM | ASSOC, reduce,    sum,       NULL, NULL)
 OP(prod,        1, REDUCE,   COMM | ASSOC, reduce,    prod,      NULL, NULL)
 OP(max,         1, REDUCE,   COMM | ASSOC, reduce,    max,       NULL, NULL)
 OP(min,         1, REDUCE,   COMM | ASSOC, reduce,    min,       NULL, NULL)
-/* one axis, i32 result, ties to the first, NaN counts as the largest (argmax) or is never chosen (argmin) */
+/* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin) */
 OP(argmax,      1, REDUCE,   FLAT,         argreduce, none,      NULL, NULL)
 OP(argmin,      1, REDUCE,   FLAT,         argreduce, none,      NULL, NULL)
 
@@ -93,7 +93,8 @@ OP(broadcast,   1, MOVE,     0,            broadcast, broadcast, NULL, NULL)
 OP(slice,       1, MOVE,     0,            slice,     slice,     NULL, NULL)
 OP(pad,         1, MOVE,     0,            pad,       pad,       NULL, NULL)
 OP(concat,     -1, MOVE,     0,            concat,    concat,    NULL, NULL)
-/* a slice of fixed length along one axis that starts at a run-time i32 scalar; and its mirror: base with the piece put in */
+/* a slice of fixed length along one axis that starts at a run-time i32 scalar; and its mirror:
+ * base with the piece put in */
 OP(slice_at,    2, INDEXED,  0,            slice_at,  slice_at,  NULL, NULL)
 OP(put_at,      3, INDEXED,  0,            put_at,    put_at,    NULL, NULL)
 
@@ -105,7 +106,8 @@ OP(dot,         2, CONTRACT, 0,            dot,       dot,       NULL, NULL)
 OP(gather,      2, INDEXED,  0,            gather,    gather,    NULL, NULL)
 /* x [i..., d], index [i...] -> [i...]: one element of each row */
 OP(pick,        2, INDEXED,  0,            pick,      pick,      NULL, NULL)
-/* base [d, rest...], index [i...], update [i..., rest...]: base with every update added at its row, positions ascending */
+/* base [d, rest...], index [i...], update [i..., rest...]: base with every update added at its row,
+ * positions ascending */
 OP(scatter_add, 3, INDEXED,  0,            scatter_add, scatter_add, NULL, NULL)
 /* running sum along one axis */
 OP(cumsum,      1, SCAN,     0,            scan,      cumsum,    NULL, NULL)
@@ -117,5 +119,5 @@ OP(randint,     1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
 /* a random order of 0..n-1 (i32) */
 OP(permutation, 1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
 
-/* sets the fault word when the scalar is not finite; gives the scalar. Writes to homes come after it */
+/* sets the fault word when the scalar is not finite, and gives it. Writes to homes come after it */
 OP(check,       1, EFFECT,   0,            same,      check,     NULL, NULL)

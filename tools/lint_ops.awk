@@ -12,7 +12,10 @@ NR == FNR {
 {
     gsub(/[^A-Za-z0-9_]+/, " ")
     k = split($0, words, " ")
-    for (i = 1; i <= k; i++) seen[words[i]] = 1
+    for (i = 1; i <= k; i++) {
+        sub(/^(OP|graph)_/, "", words[i]) # OP_eq and graph_iota mention eq and iota
+        seen[words[i]] = 1
+    }
 }
 END {
     for (i = 1; i <= n; i++)
