@@ -26,17 +26,19 @@ static const char *compiler_name(void) {
     return cc && *cc ? cc : "cc";
 }
 
-/* Runs argv and waits; its exit code, or EXIT_ENVIRONMENT with a message. */
+/* Runs argv and waits; its exit code, or -1 when it could not be run (with a message). */
 static int run_and_wait(char *const *argv) {
     pid_t child;
     int status;
     errno = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
-    if (errno)
-        return environment_error("run", argv[0]);
+    if (errno) {
+        environment_error("run", argv[0]);
+        return -1;
+    }
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return environment_error("wait for", argv[0]);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ENVIRONMENT;
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* Through a temporary name, so that a broken compilation leaves no program behind. */
@@ -58,9 +60,10 @@ static int compile(Compiler *c, const char *source, const char *to) {
     if (status == 0 && rename(made, to) == 0)
         return EXIT_DONE;
     if (status == 0)
-        status = environment_error("write", to);
-    else
-        fprintf(stderr, "nnc: %s failed on '%s'\n", compiler_name(), source);
+        environment_error("write", to);
+    else if (status > 0)
+        fprintf(stderr, "nnc: %s could not compile the trainer of '%s'\n", compiler_name(),
+                c->settings.input);
     unlink(made);
     return EXIT_ENVIRONMENT;
 }
@@ -70,8 +73,7 @@ int driver_build(Compiler *c, const char *text, const char *to) {
     if (!write_file(source, text, strlen(text)))
         return environment_error("write", source);
     int status = compile(c, source, to);
-    if (status == EXIT_DONE)
-        unlink(source);
+    unlink(source);
     return status;
 }
 
