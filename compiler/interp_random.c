@@ -80,7 +80,7 @@ static uint64_t feistel(uint64_t i, int bits, uint32_t k0, uint32_t k1) {
     int low = bits / 2;
     uint64_t low_mask = (1ull << low) - 1, high_mask = (1ull << (bits - low)) - 1;
     uint64_t l = i & low_mask, h = i >> low;
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < 4; round++) {
         h = (h + mix((uint32_t)l, k0, k1)) & high_mask;
         l = (l + mix((uint32_t)h, k1, k0)) & low_mask;
         k0 += 0x9e3779b9u;
