@@ -248,6 +248,17 @@ bool build_dims(Build *b, Env *env, Ast *type, Shape *out) {
 
 /* ---- applying ---- */
 
+/* A layer in a default is a part of the layer that has the default. */
+static Value default_value(Build *b, const FnValue *f, Env *env, const Ast *formal) {
+    if (!type_is(formal->formal.type, "fn"))
+        return build_expr(b, env, formal->formal.value);
+    Frame frame = {b->frame, f->decl, (Span){0}, f->instance};
+    b->frame = &frame;
+    Value v = build_expr_fn(b, env, formal->formal.value);
+    b->frame = frame.parent;
+    return v;
+}
+
 static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env *env,
                          const Args *args) {
     const char *name = f->decl->name;
@@ -262,8 +273,7 @@ static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env
         if (slot[i])
             v = arg_value(b, slot[i], p->formal.type);
         else if (p->formal.value)
-            v = type_is(p->formal.type, "fn") ? build_expr_fn(b, env, p->formal.value)
-                                              : build_expr(b, env, p->formal.value);
+            v = default_value(b, f, env, p);
         else {
             build_error(b, args->span, "%s needs its argument '%s' (its parameters: %s)", name,
                         p->name, formal_list(b, formals, 0));

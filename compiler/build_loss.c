@@ -129,24 +129,35 @@ static bool *ancestors(Build *b, const Node *loss) {
     return in;
 }
 
-static bool is_target(const Home *h, Home *const *homes, int n) {
+/* What a gradient should reach: a node, or some homes, or (n 0) any parameter. */
+typedef struct Goal {
+    const Node *node;
+    Home *const *homes;
+    int n;
+} Goal;
+
+static bool is_goal(const Build *b, const Goal *g, const Node *n) {
+    if (g->node)
+        return n == g->node;
+    const Home *h = home_of_version(b, n);
     if (!h || h->kind != HOME_PARAM)
         return false;
-    for (int i = 0; i < n; i++)
-        if (homes[i] == h)
+    for (int i = 0; i < g->n; i++)
+        if (g->homes[i] == h)
             return true;
-    return n == 0;
+    return g->n == 0;
 }
 
-/* The last node without a gradient between the targets and the loss; NULL: there is none. */
-static const Node *stopper(Build *b, const Node *loss, Home *const *homes, int nhomes) {
+/* The last node without a gradient between the goal and the loss; NULL: there is none. *reached:
+ * the loss depends on the goal in some way. */
+static const Node *stopper(Build *b, const Node *loss, const Goal *goal, bool *reached) {
     const bool *in = ancestors(b, loss);
     bool *reaches = NEW_ARRAY(b->arena, bool, b->g->nodes.n);
     const Node *found = NULL;
     for (int i = 0; i <= loss->id; i++) {
         const Node *n = b->g->nodes.at[i];
         bool real_input = false;
-        reaches[i] = in[i] && is_target(home_of_version(b, n), homes, nhomes);
+        reaches[i] = in[i] && is_goal(b, goal, n);
         for (int k = 0; in[i] && n->op != OP_stop && k < n->nin; k++)
             if (reaches[n->in[k]->id]) {
                 reaches[i] = true;
@@ -155,20 +166,38 @@ static const Node *stopper(Build *b, const Node *loss, Home *const *homes, int n
         if (real_input && !dtype_is_real(n->dtype))
             found = n;
     }
+    *reached = reaches[loss->id];
     return found;
 }
 
+static void stopped(Build *b, const Node *op, const char *whom, Span at) {
+    build_error(b, at, "no gradient of the loss reaches %s: %s on the way has none", whom,
+                op_words(op->op));
+    diag_note(b->diag, op->span, "here");
+}
+
 void loss_unreached(Build *b, Node *loss, Home *const *homes, int n, Span at) {
-    const Node *op = stopper(b, loss, homes, n);
+    Goal goal = {NULL, homes, n};
+    bool reached;
+    const Node *op = stopper(b, loss, &goal, &reached);
     const char *whom = n ? "this" : "any parameter";
     if (!op) {
         build_error(b, at, n ? "the loss does not depend on this" : "the loss depends on no "
                                                                      "parameter");
         return;
     }
-    build_error(b, at, "no gradient of the loss reaches %s: %s on the way has none", whom,
-                op_words(op->op));
-    diag_note(b->diag, op->span, "here");
+    stopped(b, op, whom, at);
+}
+
+Node *loss_zero_gradient(Build *b, Node *loss, const Node *x, Span at) {
+    Goal goal = {.node = x};
+    bool reached;
+    const Node *op = stopper(b, loss, &goal, &reached);
+    if (op)
+        stopped(b, op, "this", at);
+    else if (!reached)
+        build_error(b, at, "grad: the first argument does not depend on this");
+    return op || !reached ? NULL : graph_constant(b->g, x->dtype, &x->shape, 0);
 }
 
 bool loss_node(Build *b, Value v, const char *what, Span at, Node **out) {
@@ -214,6 +243,8 @@ bool loss_home_gradients(Build *b, Node *loss, const Dependences *d, Home *const
         for (int k = 0; dep && k < dep->versions.n; k++, next++)
             if (g[next])
                 out[i] = out[i] ? graph_binary(b->g, OP_add, out[i], g[next]) : g[next];
+        if (dep && !out[i]) /* through floor and its like */
+            out[i] = graph_constant(b->g, homes[i]->dtype, &homes[i]->shape, 0);
         if (out[i] && !out[i]->name)
             out[i]->name = arena_printf(b->arena, "d_%s", homes[i]->name);
     }

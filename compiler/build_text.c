@@ -64,6 +64,8 @@ static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out) {
     if (v.kind == V_POISON)
         return false;
     out->format = hole->hole.format;
+    if (v.kind == V_LIST && !(v = value_node(value_to_node(b, v, DT_N, at))).node)
+        return false;
     if (v.kind == V_TENSOR && v.node->shape.rank) {
         region_output(b, v.node);
         out->tensor = v.node;

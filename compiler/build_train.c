@@ -29,11 +29,7 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
                   : loss_gradients(b, y, &x.node, 1, &g, at);
     if (!ok)
         return value_poison;
-    if (!g) {
-        build_error(b, at, "grad: the first argument does not depend on this");
-        return value_poison;
-    }
-    return value_node(g);
+    return value_node(g ? g : loss_zero_gradient(b, y, x.node, at));
 }
 
 Value build_grad(Build *b, const Actual *a) {
