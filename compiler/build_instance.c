@@ -227,6 +227,20 @@ static void set_paths(Build *b, Instance *in, const char *path) {
     }
 }
 
+/* mean, mean[1], mean[2]: accumulators and variables of tasks may share a name, keys may not. */
+static void number_equal_paths(Build *b) {
+    for (int i = 0; i < b->p->homes.n; i++) {
+        Home *h = b->p->homes.at[i];
+        const char *path = h->path;
+        int same = 0;
+        for (int k = 0; k < i; k++)
+            if (strcmp(b->p->homes.at[k]->path, h->path) == 0) {
+                h->path = arena_printf(b->arena, "%s[%d]", path, ++same);
+                k = -1; /* the new name may be taken, too */
+            }
+    }
+}
+
 void instance_paths(Build *b) {
     for (int i = 0; i < b->models.n; i++)
         set_paths(b, b->models.at[i], b->models.at[i]->name);
@@ -244,6 +258,7 @@ void instance_paths(Build *b) {
         else if (h->of)
             h->path = arena_printf(b->arena, "%s.%s.%s", h->path, h->name, h->of->path);
     }
+    number_equal_paths(b);
 }
 
 /* ---- models ---- */

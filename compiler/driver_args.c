@@ -29,8 +29,8 @@ static const char help[] =
     "  --help, --version\n"
     "\n"
     "to look into a trainer\n"
-    "  nnc lockstep model.nn DIR            compares the steps that the trainer wrote with --trace\n"
-    "                                       DIR with the oracle's; --seed N as the trainer had it\n"
+    "  nnc lockstep model.nn DIR            compares what the trainer wrote with --trace DIR with\n"
+    "                                       the oracle; --seed N and -D as the trainer had them\n"
     "\n"
     "exit codes: 0 done, 1 the file or the command is wrong, 2 a file or a program is missing\n";
 

@@ -213,16 +213,25 @@ static bool keeps(const Write *w) {
     return w->value->op == OP_read && w->value->attr.home == w->home;
 }
 
+/* Does the region compute this output in the trainer; else it lies in a home, was computed by an
+ * earlier region or is a constant. */
+static bool is_computed(const Lockstep *l, const Region *raw, int output) {
+    const Region *r = l->c->program->regions.at[raw->id];
+    const Node *n = r->outputs.at[output];
+    while (n->op == OP_reshape)
+        n = n->in[0];
+    return n->region == r && op_info[n->op].kind != KIND_LEAF;
+}
+
 static void compare_all(Lockstep *l, const Pair *p, Worst *w) {
     const Region *r = l->raw->regions.at[l->step->region];
     for (int i = 0; i < r->writes.n; i++)
         if (!keeps(&r->writes.at[i]))
             compare_node(l, p, r->writes.at[i].home->path, r->writes.at[i].value, w);
     for (int i = 0; i < r->outputs.n; i++) {
-        const Node *n = r->outputs.at[i];
-        const char *key = op_info[n->op].kind == KIND_LEAF ? NULL : output_key(l, r, i);
-        if (key && trace_find(&l->step->after, key))
-            compare_node(l, p, key, n, w);
+        const char *key = is_computed(l, r, i) ? output_key(l, r, i) : NULL;
+        if (key)
+            compare_node(l, p, key, r->outputs.at[i], w);
     }
 }
 
@@ -240,8 +249,9 @@ static bool report(Lockstep *l, const Worst *w) {
         return true;
     }
     bool right = w->error <= w->bound;
-    fprintf(l->out, "%s %d tensors, worst %s[%lld]: error %.2e, bound %.2e\n",
-            right ? "ok," : "WRONG:", w->compared, w->key, (long long)w->at, w->error, w->bound);
+    fprintf(l->out, "%s %d of %d tensors, worst %s[%lld]: error %.2e, bound %.2e\n",
+            right ? "ok," : "WRONG:", w->compared, l->step->after.n, w->key, (long long)w->at,
+            w->error, w->bound);
     return right;
 }
 

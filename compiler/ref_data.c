@@ -17,7 +17,7 @@ struct RefData {
     struct rt rt; /* first: the hooks find the oracle through rt.host */
     struct rt_cli cli;
     struct rt_buf text;
-    struct rt_field *fields;   /* by source, as the three below: what a generated file has tables of */
+    struct rt_field *fields; /* by source */
     struct rt_source *sources;
     struct rt_rows *rows;       /* by split */
     struct rt_batches *batches; /* by loop */

@@ -58,7 +58,6 @@ struct nn_region {
     int n_after;
     const struct nn_batch *batches;
     int n_batches;
-    bool trains; /* writes parameters: --trace looks at it */
 };
 
 struct nn {

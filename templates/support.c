@@ -173,7 +173,7 @@ RT_FN enum rt_status nn_run(struct nn *nn, int region) {
     if (nn->failed == RT_USAGE)
         return nn->failed;
     nn->step = ++nn->runs[region];
-    bool traced = r->trains && nn_traced(nn);
+    const bool traced = nn_traced(nn);
     if (traced)
         NN_TRY(nn_trace(nn, r, true));
     if (r->parallel && nn->n > 1)

@@ -199,10 +199,9 @@ static int emit_region_batches(CEmit *x, const Region *r) {
 
 typedef struct RegionFacts {
     int before, after, batches;
-    bool trains;
 } RegionFacts;
 
-static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after, bool *trains) {
+static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after) {
     for (int i = 0; i < k->reads.n; i++)
         if (outlives(k->reads.at[i].buffer))
             before[c_value_of_buffer(x, k->reads.at[i].buffer)] = true;
@@ -210,7 +209,6 @@ static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after, bo
         const Buffer *b = k->writes.at[i].buffer;
         if (outlives(b))
             after[c_value_of_buffer(x, b)] = true;
-        *trains |= b->home && b->home->kind == HOME_PARAM;
     }
     for (int i = 0; i < k->scalars.n; i++)
         before[c_value_of_scalar(x, k->scalars.at[i]->id)] = true;
@@ -224,7 +222,7 @@ static RegionFacts emit_region_lists(CEmit *x, const Region *r) {
     RegionFacts f = {0};
     for (int i = 0; i < x->l->kernels.n; i++)
         if (x->l->kernels.at[i]->region == r)
-            note_kernel(x, x->l->kernels.at[i], before, after, &f.trains);
+            note_kernel(x, x->l->kernels.at[i], before, after);
     f.before = emit_value_list(x, arena_printf(x->arena, "nn_before_%s", r->name), before, n);
     f.after = emit_value_list(x, arena_printf(x->arena, "nn_after_%s", r->name), after, n);
     f.batches = emit_region_batches(x, r);
@@ -306,9 +304,8 @@ void c_emit_region_tables(CEmit *x) {
                   emit_string(x->arena, r->name), r->name,
                   c_region_parallel(x, r) ? "true" : "false", r->name, facts[i].before, r->name,
                   facts[i].after);
-        emit_line(&x->e, " nn_batches_%s, %d, %s},", r->name, facts[i].batches,
-                  facts[i].trains ? "true" : "false");
+        emit_line(&x->e, " nn_batches_%s, %d},", r->name, facts[i].batches);
     }
-    emit_line(&x->e, "{NULL, NULL, false, NULL, 0, NULL, 0, NULL, 0, false},");
+    emit_line(&x->e, "{NULL, NULL, false, NULL, 0, NULL, 0, NULL, 0},");
     emit_end(&x->e, ";");
 }

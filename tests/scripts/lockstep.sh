@@ -2,9 +2,10 @@
 # Trainers in lock-step with the oracle: lockstep.sh [MODEL.nn…] (none: all of models/)
 # Builds each model at its `# small:` size, trains with --trace at steps 1, 2, 10 and 100, and lets
 # `nnc lockstep` compare each of those steps with the same step of the oracle. A model whose data
-# is not here is passed over. Exit code 1: a step differs or something fails; 77: no model could run.
+# is not here is passed over. Exit code 1: a step differs or something fails; 77: nothing could run.
 cd "$(dirname "$0")/../.." || exit 1
 NNC=${NNC:-build/nnc}
+NNC=$(realpath "$NNC") root=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 [ $# -gt 0 ] || set -- models/*.nn
@@ -17,7 +18,8 @@ lock() {
     read -ra small <<<"$(sed -n 's/^# small: //p' "$model" | head -n 1)"
     mkdir "$folder"
     "$NNC" build "$model" "${small[@]}" -o "$folder/trainer" || return 1
-    "$folder/trainer" --data data --quiet --trace "$folder/trace" --trace-steps 1,2,10,100 \
+    # in a folder of its own: models save weights where they run
+    (cd "$folder" && ./trainer --data "$root/data" --trace trace --trace-steps 1,2,10,100) \
         >"$folder/out" 2>&1 || status=$?
     if [ $status = 2 ] && grep -q 'cannot open' "$folder/out"; then
         cat "$folder/out"
