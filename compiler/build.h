@@ -40,6 +40,7 @@ typedef enum ValueKind {
     V_SET,    /* one tensor for each parameter of a model: gradients */
     V_DATA,
     V_SPLIT,
+    V_FOLD, /* digits.fold(2): has .train and .test */
     V_BATCHES,
     V_TYPE /* an element type as argument: zeros([2], int) */
 } ValueKind;
@@ -55,6 +56,11 @@ typedef struct ParamSet {
     Home **homes;
     Node **nodes; /* NULL: the homes' own values */
 } ParamSet;
+
+typedef struct FoldValue {
+    DataSet *set;
+    int group, k;
+} FoldValue;
 
 typedef struct BatchesValue { /* one or several (zip) loops over splits */
     int n;
@@ -85,6 +91,7 @@ struct Value {
         ParamSet *set;
         DataSet *data;
         Split *split;
+        FoldValue *fold;
         BatchesValue *batches;
         DType type;
     };

@@ -76,6 +76,19 @@ static bool part_amount(Build *b, const DataInfo *info, Ast *part, Split *s, dou
     return true;
 }
 
+/* split all { folds: 5 } */
+static void declare_folds(Build *b, const DataInfo *info, const Ast *item, const Ast *part,
+                          int64_t *folds) {
+    Value v = build_expr(b, info->env, part->part.value);
+    if (!value_to_int(b, v, "the number of folds", part->span, folds))
+        return;
+    if (*folds < 2 || *folds > 10000)
+        build_error(b, part->span, "the number of folds must be at least 2, found %lld",
+                    (long long)*folds);
+    if (item->split.parts.n > 1)
+        build_error(b, item->span, "a split is in folds or in parts, not both");
+}
+
 static void declare_split(Build *b, DataInfo *info, Ast *item) {
     DataSet *set = info->set;
     int section = section_index(set, item->name);
@@ -91,8 +104,7 @@ static void declare_split(Build *b, DataInfo *info, Ast *item) {
     for (int i = 0; i < item->split.parts.n; i++) {
         Ast *part = item->split.parts.at[i];
         if (strcmp(part->name, "folds") == 0) {
-            value_to_int(b, build_expr(b, info->env, part->part.value), "the number of folds",
-                         part->span, &g->folds);
+            declare_folds(b, info, item, part, &g->folds);
             continue;
         }
         if (data_split(b, set, part->name)) {
@@ -257,6 +269,24 @@ Split *data_split(Build *b, const DataSet *set, const char *name) {
     return NULL;
 }
 
+/* The rows of fold k, or the rest. */
+static Value fold_side(Build *b, const FoldValue *f, const char *side, Span at) {
+    bool test = strcmp(side, "test") == 0;
+    if (!test && strcmp(side, "train") != 0) {
+        build_error(b, at, "a fold has no '%s': it has train and test", side);
+        return value_poison;
+    }
+    const char *name = arena_printf(b->arena, "fold[%d].%s", f->k, side);
+    Split *s = data_split(b, f->set, name);
+    if (!s) {
+        int section = f->set->groups[f->group].section;
+        s = split_new(b, data_info(b, f->set), name, section, f->group, at);
+        s->part = f->k;
+        s->fold_test = test;
+    }
+    return (Value){.kind = V_SPLIT, .split = s};
+}
+
 Value data_field(Build *b, Value base, const char *name, Span at) {
     if (base.kind == V_DATA) {
         Split *s = data_split(b, base.data, name);
@@ -265,6 +295,8 @@ Value data_field(Build *b, Value base, const char *name, Span at) {
         no_split(b, base.data, name, at);
         return value_poison;
     }
+    if (base.kind == V_FOLD)
+        return fold_side(b, base.fold, name, at);
     Split *s = base.split;
     if (strcmp(name, "rows") == 0) {
         s->used = true;
@@ -280,11 +312,43 @@ Value data_field(Build *b, Value base, const char *name, Span at) {
     return value_poison;
 }
 
+static int fold_group(const DataSet *set) {
+    for (int i = 0; i < set->ngroups; i++)
+        if (set->groups[i].folds)
+            return i;
+    return -1;
+}
+
+/* digits.fold(k), k a constant */
 Value data_fold(Build *b, Env *env, Value data, Ast *call) {
-    (void)env;
-    if (data.kind != V_POISON)
-        build_error(b, call->span, "not supported yet: folds");
-    return value_poison;
+    if (data.kind == V_POISON)
+        return data;
+    int group = data.kind == V_DATA ? fold_group(data.data) : -1;
+    if (group < 0 || call->call.args.n != 1) {
+        build_error(b, call->span,
+                    group < 0 ? "%s has no folds: 'split all { folds: 5 }' makes them"
+                              : "%s has folds by number: fold(0)",
+                    data.kind == V_DATA ? data.data->name : value_text(b, data));
+        return value_poison;
+    }
+    const Ast *arg = call->call.args.at[0];
+    Value v = build_expr(b, env, arg->arg.value);
+    int64_t k, n = data.data->groups[group].folds;
+    if (v.kind == V_HOST) {
+        build_error(b, arg->span,
+                    "the number of a fold is known when nnc runs: walk a list, for k in [0, 1, 2]");
+        return value_poison;
+    }
+    if (!value_to_int(b, v, "the number of a fold", arg->span, &k))
+        return value_poison;
+    if (k < 0 || k >= n) {
+        build_error(b, arg->span, "fold %lld is out of range: there are %lld", (long long)k,
+                    (long long)n);
+        return value_poison;
+    }
+    FoldValue *f = NEW(b->arena, FoldValue);
+    *f = (FoldValue){data.data, group, (int)k};
+    return (Value){.kind = V_FOLD, .fold = f};
 }
 
 static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int position,

@@ -199,6 +199,7 @@ static Value eval_field(Build *b, Env *env, Ast *e) {
         return base;
     case V_DATA:
     case V_SPLIT:
+    case V_FOLD:
         return data_field(b, base, e->name, e->span);
     case V_MODEL:
         return model_part(b, base, e);

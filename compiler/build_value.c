@@ -107,6 +107,7 @@ const char *value_text(Build *b, Value v) {
         [V_POISON] = "a faulty value",      [V_NONE] = "none",
         [V_SET] = "a set of gradients",     [V_DATA] = "a data set",
         [V_SPLIT] = "a part of a data set", [V_BATCHES] = "batches",
+        [V_FOLD] = "a fold of a data set",
     };
     switch (v.kind) {
     case V_NUMBER:
