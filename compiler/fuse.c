@@ -1,9 +1,11 @@
-/* fuse.c: groups of nodes that one kernel computes, grown from anchors: contraction > reduction > map.
+/* fuse.c: groups of nodes that one kernel computes, grown from anchors: contraction > reduction >
+ * map.
  *
- * Nodes are visited in topological order. An anchor starts a group or, a reduction, joins one with its rows. A map joins the
- * group of what it is made from when it has that group's space and uses each member only at the same element (a symbolic
- * walk of subscripts decides) and no path leads from the group through another to the map. A map with one use is left to
- * its user, a cheap one to all its users: both are inlined. What remains starts a group of its own.
+ * Nodes are visited in topological order. An anchor starts a group or, a reduction, joins one with
+ * its rows. A map joins the group of what it is made from when it has that group's space and uses
+ * each member only at the same element (a symbolic walk of subscripts decides) and no path leads
+ * from the group through another to the map. A map with one use is left to its user, a cheap one to
+ * all its users: both are inlined. What remains starts a group of its own.
  */
 #include "fuse.h"
 
@@ -19,8 +21,9 @@ static void reach_input(Fuser *f, Node *in, const Ix *const *sub, ReachVec *out)
     if (is_landmark(f, in)) {
         const Ix *flat = sub ? ix_flat(f->arena, &in->shape, sub) : NULL;
         for (int i = 0; i < out->n; i++)
-            if (out->at[i].node == in && (out->at[i].flat == flat ||
-                                          (flat && out->at[i].flat && ix_equal(out->at[i].flat, flat))))
+            if (out->at[i].node == in &&
+                (out->at[i].flat == flat ||
+                 (flat && out->at[i].flat && ix_equal(out->at[i].flat, flat))))
                 return;
         vec_push(f->arena, out, (Reach){in, flat});
         if (in->op != OP_read && !f->out->group_of[in->id] && !f->stored[in->id])
@@ -68,7 +71,8 @@ void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
 /* ---- spaces ---- */
 
 static const Ix *full_flat(Fuser *f, const Group *g) {
-    return ix_add(f->arena, ix_scale(f->arena, ix_var(f->arena, f->row), g->length), ix_var(f->arena, f->element));
+    return ix_add(f->arena, ix_scale(f->arena, ix_var(f->arena, f->row), g->length),
+                  ix_var(f->arena, f->element));
 }
 
 static const Count *leading_count(const Shape *s) {
@@ -84,7 +88,8 @@ static void set_space(Fuser *f, const Group *g) {
     ((LoopVar *)f->element)->extent = dim_fixed(MAX(g->length, 1));
 }
 
-/* The element that a member has in its group, as a flat offset; NULL when it does not fit the space. */
+/* The element that a member has in its group, as a flat offset; NULL when it does not fit the
+ * space. */
 static const Ix *member_flat(Fuser *f, const Group *g, const Node *n) {
     int64_t elements = shape_elements(&n->shape);
     if (g->kind == GROUP_ROW && elements == g->rows * g->length &&
@@ -221,7 +226,8 @@ static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) 
            ix_equal(ix_div(f->arena, r.flat, g->length), row);
 }
 
-/* A few long rows are cut into pieces for the threads; what needs the whole row is another kernel's work. */
+/* A few long rows are cut into pieces for the threads; what needs the whole row is another kernel's
+ * work. */
 static bool needs_whole_row(const Group *g, const Node *n, const Node *used) {
     if (g->kind != GROUP_ROW || g->rows >= FEW || g->length < LONG)
         return false;
@@ -241,7 +247,8 @@ static bool may_join(Fuser *f, const Group *g, const Node *n) {
         const Group *h = f->out->group_of[reach.at[i].node->id];
         if (h == g && needs_whole_row(g, n, reach.at[i].node))
             return false;
-        if (h == g ? !uses_same_element(f, g, n, reach.at[i]) : h && h->region == g->region && fuse_depends(f, h, g))
+        if (h == g ? !uses_same_element(f, g, n, reach.at[i])
+                   : h && h->region == g->region && fuse_depends(f, h, g))
             return false;
     }
     return true;
@@ -252,7 +259,8 @@ static bool fits(Fuser *f, const Group *g, const Node *n) {
         return false;
     set_space(f, g);
     const Ix *flat = member_flat(f, g, n);
-    return flat && (leading_count(&n->shape) == g->count || !shape_count(&n->shape)) && may_join(f, g, n);
+    return flat && (leading_count(&n->shape) == g->count || !shape_count(&n->shape)) &&
+           may_join(f, g, n);
 }
 
 /* Groups that n is made from, latest first. */
@@ -297,7 +305,8 @@ static void unite(Fuser *f, Group *g, Group *h) {
         return;
     if ((g->effects && h->writes_homes) || (h->effects && g->writes_homes))
         return;
-    if (goes_round(f, g, h) || goes_round(f, h, g) || !uses_only_same(f, g, h) || !uses_only_same(f, h, g))
+    if (goes_round(f, g, h) || goes_round(f, h, g) || !uses_only_same(f, g, h) ||
+        !uses_only_same(f, h, g))
         return;
     fuse_absorb(f, g, h);
 }
@@ -345,8 +354,8 @@ static bool becomes_rows(Fuser *f, Group *g, const Group *space, const Node *n) 
 }
 
 static bool same_space(const Group *g, const Group *h) {
-    return g->kind == h->kind && g->rows == h->rows && g->length == h->length && g->inner == h->inner &&
-           g->count == h->count && g->length_count == h->length_count;
+    return g->kind == h->kind && g->rows == h->rows && g->length == h->length &&
+           g->inner == h->inner && g->count == h->count && g->length_count == h->length_count;
 }
 
 static bool shares_input(Fuser *f, const Group *g, const Node *n) {
@@ -378,7 +387,8 @@ static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool
         return false;
     bool fitting = false;
     if (g->kind == GROUP_ROW && same_space(g, space))
-        fitting = reached ? may_join(f, g, n) : is_independent(f, g, n) && shares_input(f, g, n) && may_join(f, g, n);
+        fitting = reached ? may_join(f, g, n)
+                          : is_independent(f, g, n) && shares_input(f, g, n) && may_join(f, g, n);
     else if (g->kind == GROUP_COLUMN && same_space(g, space))
         fitting = is_independent(f, g, n) && shares_input(f, g, n);
     else if (reached && space->kind == GROUP_ROW)
@@ -444,7 +454,8 @@ static bool steps_are_one(const Node *n) {
     return true;
 }
 
-/* What a contraction or a table look-up reads must lie in memory: reshapes and plain slices of something stored do. */
+/* What a contraction or a table look-up reads must lie in memory: reshapes and plain slices of
+ * something stored do. */
 static void store_operand(Fuser *f, Node *n) {
     while (n->op == OP_reshape || (n->op == OP_slice && steps_are_one(n)))
         n = n->in[0];
@@ -505,7 +516,8 @@ static void find_stored(Fuser *f) {
         if (!f->live[i])
             continue;
         for (int k = 0; k < n->nin; k++) /* a home that changes is read in its own region */
-            if (n->in[k]->op == OP_read && n->in[k]->region != n->region && is_written(f, n->in[k]->attr.home))
+            if (n->in[k]->op == OP_read && n->in[k]->region != n->region &&
+                is_written(f, n->in[k]->attr.home))
                 f->crosses[n->in[k]->id] = f->stored[n->in[k]->id] = true;
         if (n->op == OP_dot) {
             store_operand(f, n->in[0]);
@@ -529,7 +541,8 @@ static void find_stored(Fuser *f) {
 static void store_behind_reshapes(Fuser *f) {
     for (int i = f->graph->nodes.n - 1; i >= 0; i--) {
         Node *n = f->graph->nodes.at[i];
-        if (!f->stored[i] || n->op != OP_reshape || is_leaf(behind_movement(n, false)) || is_home_write(n))
+        if (!f->stored[i] || n->op != OP_reshape || is_leaf(behind_movement(n, false)) ||
+            is_home_write(n))
             continue;
         f->stored[n->in[0]->id] = true;
         f->crosses[n->in[0]->id] |= f->crosses[i];
@@ -542,19 +555,23 @@ static int weigh(const Fuser *f, const Node *n) {
         return n->op == OP_read ? 1 : 0;
     if (f->out->group_of[n->id])
         return 1;
-    int w = op_info[n->op].kind == KIND_MOVE ? 0 : op_info[n->op].flags & OPF_COSTLY ? 2 * CHEAP : 1;
+    int w = op_info[n->op].kind == KIND_MOVE    ? 0
+            : op_info[n->op].flags & OPF_COSTLY ? 2 * CHEAP
+                                                : 1;
     w += op_info[n->op].kind == KIND_INDEXED;
     for (int i = 0; i < n->nin; i++)
         w += f->weight[n->in[i]->id];
     return w;
 }
 
-/* One value a row is kept with its row, so that its user need not read what the row was made from. */
+/* One value a row is kept with its row, so that its user need not read what the row was made from.
+ */
 static void join_rows(Fuser *f, Node *n) {
     const Group *from[16];
     int count = producers(f, n, from, COUNT_OF(from));
     const Group *g = count ? from[0] : NULL;
-    if (g && g->kind == GROUP_ROW && g->length > 1 && shape_elements(&n->shape) == g->rows && fits(f, g, n))
+    if (g && g->kind == GROUP_ROW && g->length > 1 && shape_elements(&n->shape) == g->rows &&
+        fits(f, g, n))
         add_member(f, f->out->groups.at[g->id], n);
 }
 
@@ -576,7 +593,8 @@ static void visit(Fuser *f, Node *n) {
     } else if (f->stored[n->id] || kind == KIND_EFFECT) {
         if (!join_producer(f, n))
             start_map(f, n);
-    } else if (kind != KIND_MOVE && f->out->uses[n->id] > 1 && !join_producer(f, n) && weigh(f, n) > CHEAP) {
+    } else if (kind != KIND_MOVE && f->out->uses[n->id] > 1 && !join_producer(f, n) &&
+               weigh(f, n) > CHEAP) {
         start_map(f, n);
     } else if (kind != KIND_MOVE && f->out->uses[n->id] == 1) {
         join_rows(f, n);
@@ -598,7 +616,9 @@ static int64_t index_bound(const Node *n) {
     case OP_randint:
         return n->attr.random.lo >= 0 ? n->attr.random.hi : 0;
     case OP_constant:
-        return n->attr.constant.data || n->attr.constant.value < 0 ? 0 : (int64_t)n->attr.constant.value + 1;
+        return n->attr.constant.data || n->attr.constant.value < 0
+                   ? 0
+                   : (int64_t)n->attr.constant.value + 1;
     default:
         if (op_info[n->op].kind == KIND_MOVE && n->op != OP_concat && n->op != OP_pad)
             return index_bound(n->in[0]);
@@ -612,7 +632,8 @@ static void prove_indices(Fuser *f) {
         if (n->op != OP_gather && n->op != OP_pick && n->op != OP_scatter_add)
             continue;
         const Shape *s = &n->in[0]->shape;
-        int64_t extent = n->op == OP_pick ? s->dim[s->rank - 1].n : s->dim[0].n, bound = index_bound(n->in[1]);
+        int64_t extent = n->op == OP_pick ? s->dim[s->rank - 1].n : s->dim[0].n,
+                bound = index_bound(n->in[1]);
         f->out->proved[i] = bound > 0 && bound <= extent;
     }
 }

@@ -13,10 +13,12 @@ typedef struct Fuser {
     bool *stored;  /* by node: goes to memory whatever happens */
     bool *crosses; /* by node: read by another region or by the host */
     int *weight;   /* by node: ops that inlining it writes out */
-    const LoopVar *row, *element; /* symbols: the row (or the only subscript), the element in a row */
+    const LoopVar *row,
+        *element; /* symbols: the row (or the only subscript), the element in a row */
 } Fuser;
 
-/* What a walk from a node's elements through inlined nodes finds: members of groups, stored values, reads of homes. */
+/* What a walk from a node's elements through inlined nodes finds: members of groups, stored values,
+ * reads of homes. */
 typedef struct Reach {
     Node *node;
     const Ix *flat; /* row-major offset of the element, in the symbols; NULL: not known, or many */

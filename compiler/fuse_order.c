@@ -1,8 +1,8 @@
 /* fuse_order.c: which values go to memory, where homes are written, and the order of the groups.
  *
- * A home is written in place by the kernel that computes its new version when every reader of the old version can come
- * before that kernel, and the kernel itself reads only the element it writes; else by a copy at the end of the region.
- * Writes to homes come after the checks of the region.
+ * A home is written in place by the kernel that computes its new version when every reader of the
+ * old version can come before that kernel, and the kernel itself reads only the element it writes;
+ * else by a copy at the end of the region. Writes to homes come after the checks of the region.
  */
 #include "fuse.h"
 #include <ctype.h>
@@ -77,9 +77,11 @@ static bool name_is_taken(const Lowered *l, const char *name) {
     return false;
 }
 
-/* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w; a number makes it unique. */
+/* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w; a number makes it
+ * unique. */
 static const char *identifier(Fuser *f, const char *path) {
-    char *base = arena_printf(f->arena, "%s%s", isdigit((unsigned char)path[0]) ? "x" : "", path), *to = base;
+    char *base = arena_printf(f->arena, "%s%s", isdigit((unsigned char)path[0]) ? "x" : "", path),
+         *to = base;
     for (const char *from = base; *from; from++) {
         bool word = isalnum((unsigned char)*from) || *from == '_';
         if (word || (to > base && to[-1] != '_'))
@@ -203,7 +205,8 @@ static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_eleme
                 continue;
             found = true;
             const Ix *row = ix_var(f->arena, f->row);
-            const Ix *full = ix_add(f->arena, ix_scale(f->arena, row, g->length), ix_var(f->arena, f->element));
+            const Ix *full =
+                ix_add(f->arena, ix_scale(f->arena, row, g->length), ix_var(f->arena, f->element));
             bool by_row = g->kind != GROUP_ROW || shape_elements(&h->shape) == g->rows;
             *same_element &= reach.at[i].flat && ix_equal(reach.at[i].flat, by_row ? row : full);
         }
@@ -218,7 +221,8 @@ static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_eleme
 static bool can_write_in_place(Fuser *f, const Write *w, const Group *writer) {
     bool same;
     const Region *region = w->value->region;
-    if (f->crosses[w->value->id] || f->out->buffer_of[w->value->id] || op_info[w->value->op].kind == KIND_LEAF)
+    if (f->crosses[w->value->id] || f->out->buffer_of[w->value->id] ||
+        op_info[w->value->op].kind == KIND_LEAF)
         return false;
     if (writer->effects)
         return false;

@@ -1,6 +1,7 @@
 /* layout.c: how buffers lie in memory.
  *
- * Everything is row-major: contractions copy a right operand into panels of 16 columns where that pays (schedule_dot.c).
+ * Everything is row-major: contractions copy a right operand into panels of 16 columns where that
+ * pays (schedule_dot.c).
  */
 #include "schedule.h"
 

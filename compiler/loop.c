@@ -172,7 +172,8 @@ LoopVar *nest_loop(Nest *n, LoopKind kind, const char *name, Dim extent) {
     return v;
 }
 
-LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, const Ix *base, Dim total) {
+LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, const Ix *base,
+                      Dim total) {
     LoopVar *v = nest_loop(n, kind, name, dim_fixed(extent));
     int64_t lo, hi;
     ix_range(base, &lo, &hi);
@@ -223,7 +224,9 @@ static bool expr_has_lanes(const Expr *e, const LoopVar *lane) {
         return true;
     if (e->ix && ix_has_lanes(e->ix, lane))
         return true;
-    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
+               : e->kind == EX_LOCAL ? e->local->rank
+                                     : 0;
     for (int i = 0; i < rank; i++)
         if (e->sub[i] && ix_has_lanes(e->sub[i], lane))
             return true;
@@ -282,7 +285,8 @@ Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *e
     return l;
 }
 
-Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent, double value) {
+Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent,
+                  double value) {
     Local *l = local_new(n, name, t);
     l->lanes = l->changes = true;
     l->named = named;
@@ -317,7 +321,10 @@ double reduce_neutral(Op op, DType t) {
     case OP_prod:
         return 1;
     default: {
-        double most = t == DT_I32 ? INT32_MAX : t == DT_U8 ? 255 : t == DT_BOOL ? 1 : (double)INFINITY;
+        double most = t == DT_I32    ? INT32_MAX
+                      : t == DT_U8   ? 255
+                      : t == DT_BOOL ? 1
+                                     : (double)INFINITY;
         if (t == DT_I64)
             most = 9007199254740992.0;
         double least = t == DT_U8 || t == DT_BOOL ? 0 : t == DT_I32 ? INT32_MIN : -most;

@@ -1,17 +1,19 @@
 /* loop.h: the loop IR: what schedule makes of groups and a target's printer turns into text.
  *
- * A kernel's Nest is a block of statements: loops, lets, stores. Expressions are ops of the table on values; every
- * element of memory is reached by logical subscripts through its buffer's layout, so a layout is a choice for speed
- * and never for meaning.
+ * A kernel's Nest is a block of statements: loops, lets, stores. Expressions are ops of the table
+ * on values; every element of memory is reached by logical subscripts through its buffer's layout,
+ * so a layout is a choice for speed and never for meaning.
  *
- * Lanes. A LOOP_LANE loop stands for vectors of eight elements; its body is written for one element, and what depends
- * on the loop's variable (or is held in a local with `lanes`) is a vector. The printer finds out which is which: a
- * load whose offset grows by 1 with the variable is a vector load, one that does not depend on it a broadcast, anything
- * else a gather. The last, partial vector is printed with partial loads and stores. A lane loop of at most eight
- * rounds has no loop in the text, only its body. Nests in which f64 or i64 varies are printed with one lane.
+ * Lanes. A LOOP_LANE loop stands for vectors of eight elements; its body is written for one
+ * element, and what depends on the loop's variable (or is held in a local with `lanes`) is a
+ * vector. The printer finds out which is which: a load whose offset grows by 1 with the variable is
+ * a vector load, one that does not depend on it a broadcast, anything else a gather. The last,
+ * partial vector is printed with partial loads and stores. A lane loop of at most eight rounds has
+ * no loop in the text, only its body. Nests in which f64 or i64 varies are printed with one lane.
  *
- * Division of work. fuse.c makes groups, schedule.c buffers and the order, schedule_*.c one Nest a group with the
- * functions here and those of schedule.h; c/print_kernel.c prints it. Nobody but the printer writes C.
+ * Division of work. fuse.c makes groups, schedule.c buffers and the order, schedule_*.c one Nest a
+ * group with the functions here and those of schedule.h; c/print_kernel.c prints it. Nobody but the
+ * printer writes C.
  */
 #ifndef NNC_LOOP_H
 #define NNC_LOOP_H
@@ -29,7 +31,8 @@ typedef enum LoopKind {
     LOOP_SEQ     /* in this order */
 } LoopKind;
 
-/* 0 <= v < extent; where `base` is set also base + v < total. An extent with a count runs to the count's share. */
+/* 0 <= v < extent; where `base` is set also base + v < total. An extent with a count runs to the
+ * count's share. */
 typedef struct LoopVar {
     const char *name; /* i, j, k, row … made unique by the printer */
     LoopKind kind;
@@ -48,7 +51,7 @@ typedef struct Atom {
     const LoopVar *var; /* VAR */
     const Ix *of;       /* DIV, MOD: of / by, of % by; never negative */
     int64_t by;
-    const Expr *data;   /* DATA: an i32 value, 0 <= value < by */
+    const Expr *data; /* DATA: an i32 value, 0 <= value < by */
 } Atom;
 
 typedef struct Term {
@@ -83,8 +86,8 @@ void ix_unflat(Arena *a, const Shape *s, const Ix *flat, const Ix **sub);
 
 /* ---- values ---- */
 
-/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight. `named`: subscripts are
- * constants once unrolled, and the array becomes variables c00, c01 … */
+/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight. `named`:
+ * subscripts are constants once unrolled, and the array becomes variables c00, c01 … */
 typedef struct Local {
     const char *name;
     DType dtype;
@@ -104,7 +107,8 @@ typedef enum ExprKind {
     EX_SCALAR, /* a host value handed to the kernel */
     EX_COUNT,  /* run-time count as an i32 */
     EX_SOURCE, /* element `ix` of a data source's stored rows, in its stored type */
-    EX_RANDOM  /* op rand, randn, randint: element number ix; in[0] the execution number; place, lo, hi; key: the seed */
+    EX_RANDOM  /* op rand, randn, randint: element number ix; in[0] the execution number; place, lo,
+                  hi; key: the seed */
 } ExprKind;
 
 struct Expr {
@@ -127,7 +131,8 @@ struct Expr {
 
 const Expr *expr_const(Arena *a, DType t, double value);
 const Expr *expr_op(Arena *a, Op op, DType t, int nin, const Expr *const *in);
-const Expr *expr_binary(Arena *a, Op op, const Expr *x, const Expr *y); /* type of x; bool for comparisons */
+const Expr *expr_binary(Arena *a, Op op, const Expr *x,
+                        const Expr *y); /* type of x; bool for comparisons */
 const Expr *expr_fma(Arena *a, const Expr *x, const Expr *y, const Expr *z);
 const Expr *expr_where(Arena *a, const Expr *c, const Expr *x, const Expr *y);
 const Expr *expr_cast(Arena *a, const Expr *x, DType t); /* x itself when it has the type */
@@ -146,16 +151,17 @@ typedef struct Block {
 } Block;
 
 typedef enum StmtKind {
-    ST_LOOP,   /* var: body */
-    ST_LET,    /* declares local (rank 0) with value, or an array without (value NULL: contents undefined) */
-    ST_SET,    /* local at sub = value */
-    ST_STORE,  /* buffer at sub = value */
-    ST_FILL,   /* declares local (named or not) with every element = value: accumulators */
-    ST_GATHER_LANES, /* local at sub ([32 lanes] accumulators): op joins value into the lane of `var`: element e of the
-                        loop goes to lane e mod 32, where e is `ix` */
+    ST_LOOP,  /* var: body */
+    ST_LET,   /* declares local (rank 0) with value, or an array without (value NULL: contents
+                 undefined) */
+    ST_SET,   /* local at sub = value */
+    ST_STORE, /* buffer at sub = value */
+    ST_FILL,  /* declares local (named or not) with every element = value: accumulators */
+    ST_GATHER_LANES, /* local at sub ([32 lanes] accumulators): op joins value into the lane of
+                        `var`: element e of the loop goes to lane e mod 32, where e is `ix` */
     ST_JOIN_LANES,   /* declares local = the 32 lanes of `from`, joined by op in the fixed order */
-    ST_IF,     /* value (uniform bool): body */
-    ST_FAULT   /* where value (bool) holds: fault of node `node` with `with` as its value */
+    ST_IF,           /* value (uniform bool): body */
+    ST_FAULT         /* where value (bool) holds: fault of node `node` with `with` as its value */
 } StmtKind;
 
 struct Stmt {
@@ -176,8 +182,8 @@ struct Stmt {
 struct Nest {
     Arena *arena;
     Block body;
-    Block *at;  /* where statements are added */
-    int depth;  /* of open blocks: open[0] is the body */
+    Block *at; /* where statements are added */
+    int depth; /* of open blocks: open[0] is the body */
     Block *open[16];
     Stmt *opener[16]; /* the loop or if whose block open[d] is */
     const char *comment;
@@ -187,7 +193,8 @@ Nest *nest_new(Arena *a);
 /* Adds a loop and opens it; what is added next goes into it until nest_end. */
 LoopVar *nest_loop(Nest *n, LoopKind kind, const char *name, Dim extent);
 /* The same with base + v < total. */
-LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, const Ix *base, Dim total);
+LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, const Ix *base,
+                      Dim total);
 void nest_if(Nest *n, const Expr *cond);
 void nest_end(Nest *n);
 Local *nest_let(Nest *n, const char *name, const Expr *value); /* lanes follow from the value */
@@ -196,15 +203,18 @@ Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value);
 Local *nest_var(Nest *n, const char *name, const Expr *value); /* may be set again */
 Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *extent);
 /* Vectors of eight, each lane = value: accumulators. rank 0: one. */
-Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent, double value);
+Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent,
+                  double value);
 void nest_set(Nest *n, Local *l, const Ix *const *sub, const Expr *value);
 void nest_store(Nest *n, const Buffer *b, const Ix *const *sub, const Expr *value);
-/* Row reductions: 32 lanes, started with the neutral element of op; one round of the lane loop; the result. */
+/* Row reductions: 32 lanes, started with the neutral element of op; one round of the lane loop; the
+ * result. */
 Local *nest_accumulator(Nest *n, const char *name, Op op, DType t);
 void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value);
 Local *nest_join(Nest *n, const char *name, Op op, const Local *acc);
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
-LoopVar *nest_var_at(const Nest *n, int depth); /* variable of the loop whose block open[depth] is, or NULL */
+LoopVar *nest_var_at(const Nest *n,
+                     int depth); /* variable of the loop whose block open[depth] is, or NULL */
 void nest_comment(Nest *n, const char *text); /* above the statement added next */
 
 /* Neutral element of sum, prod, max, min for a type; the map op that joins two of its values. */
@@ -214,9 +224,11 @@ Op reduce_join(Op op);
 /* Every const Dim of a fixed extent. */
 Dim dim_fixed(int64_t n);
 
-/* Physical subscripts and extents of an access: what the layout makes of logical subscripts. At most 3; returns how many.
- * LAYOUT_ROWS: leading dimensions merged, [rows][last]; a vector: [n]. LAYOUT_PANELS16: [panel][k][16]. */
-int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix **out, int64_t *extent);
+/* Physical subscripts and extents of an access: what the layout makes of logical subscripts. At
+ * most 3; returns how many. LAYOUT_ROWS: leading dimensions merged, [rows][last]; a vector: [n].
+ * LAYOUT_PANELS16: [panel][k][16]. */
+int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix **out,
+                      int64_t *extent);
 /* Elements with padding. */
 int64_t layout_elements(const Buffer *b);
 

@@ -1,7 +1,9 @@
-/* loop_index.c: subscripts as linear forms over atoms, and the folding of div and mod that reshapes bring.
+/* loop_index.c: subscripts as linear forms over atoms, and the folding of div and mod that reshapes
+ * bring.
  *
- * (d*q + r) / d = q + r/d, and r/d = 0 where 0 <= r < d by the bounds of the loops; d*(x/d) + x%d = x.
- * With these a reshape and its inverse cancel, and a load sees the loop variables it would have seen without them.
+ * (d*q + r) / d = q + r/d, and r/d = 0 where 0 <= r < d by the bounds of the loops; d*(x/d) + x%d =
+ * x. With these a reshape and its inverse cancel, and a load sees the loop variables it would have
+ * seen without them.
  */
 #include "loop.h"
 
@@ -133,7 +135,8 @@ static int64_t gcd(int64_t x, int64_t y) {
 }
 
 /* x = d*multiple + rest; rest holds the terms whose coefficient d does not divide. */
-static void split_multiples(Arena *a, const Ix *x, int64_t d, const Ix **multiple, const Ix **rest) {
+static void split_multiples(Arena *a, const Ix *x, int64_t d, const Ix **multiple,
+                            const Ix **rest) {
     Ix *q = ix_new(a, x->n), *r = ix_new(a, x->n);
     q->c = floor_div(x->c, d);
     r->c = x->c - q->c * d;
@@ -213,7 +216,8 @@ bool ix_equal(const Ix *x, const Ix *y) {
         return false;
     for (int i = 0; i < x->n; i++) {
         int j = 0;
-        while (j < y->n && !(x->term[i].k == y->term[j].k && atom_equal(x->term[i].atom, y->term[j].atom)))
+        while (j < y->n &&
+               !(x->term[i].k == y->term[j].k && atom_equal(x->term[i].atom, y->term[j].atom)))
             j++;
         if (j == y->n)
             return false;
@@ -249,7 +253,8 @@ static int64_t coefficient_of(const Ix *x, const Atom *atom) {
     return 0;
 }
 
-/* A term k*v with base + v < total, where x holds k*base too: the two together stay below k*total. */
+/* A term k*v with base + v < total, where x holds k*base too: the two together stay below k*total.
+ */
 static const LoopVar *limited(const Ix *x) {
     for (int i = 0; i < x->n; i++) {
         const LoopVar *v = x->term[i].atom->kind == ATOM_VAR ? x->term[i].atom->var : NULL;
@@ -334,7 +339,8 @@ void ix_unflat(Arena *a, const Shape *s, const Ix *flat, const Ix **sub) {
 
 /* ---- layouts ---- */
 
-int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix **out, int64_t *extent) {
+int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix **out,
+                      int64_t *extent) {
     const Shape *s = &b->shape;
     if (b->layout == LAYOUT_PANELS16) {
         out[0] = ix_div(a, sub[1], 16);

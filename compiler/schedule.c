@@ -36,13 +36,15 @@ void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, cons
     Arena *a = s->arena;
     const Expr *b = expr_local(a, best, NULL);
     e = expr_local(a, nest_let(s->nest, "value", e), NULL);
-    const Expr *better = op == OP_argmax ? expr_binary(a, OP_lt, b, e) : expr_binary(a, OP_lt, e, b);
+    const Expr *better =
+        op == OP_argmax ? expr_binary(a, OP_lt, b, e) : expr_binary(a, OP_lt, e, b);
     if (op == OP_argmax && dtype_is_real(e->dtype)) { /* the first NaN wins */
         const Expr *nan = expr_binary(a, OP_ne, e, e), *none = expr_binary(a, OP_eq, b, b);
         better = expr_binary(a, OP_or, better, expr_binary(a, OP_and, nan, none));
     }
     better = expr_local(a, nest_let(s->nest, "better", better), NULL);
-    nest_set(s->nest, at, NULL, expr_where(a, better, expr_index(a, index), expr_local(a, at, NULL)));
+    nest_set(s->nest, at, NULL,
+             expr_where(a, better, expr_index(a, index), expr_local(a, at, NULL)));
     nest_set(s->nest, best, NULL, expr_where(a, better, e, b));
 }
 
@@ -94,7 +96,8 @@ static void count_bytes(Kernel *k) {
         k->bytes += (double)k->writes.at[i].buffer->bytes;
 }
 
-/* "digits.nn:31: h1 [64, 128] = dot [64, 784], relu …": ops of the group with the shapes of what is stored. */
+/* "digits.nn:31: h1 [64, 128] = dot [64, 784], relu …": ops of the group with the shapes of what is
+ * stored. */
 static const char *kernel_note(const Sched *s) {
     Text t = {.arena = s->arena};
     int line, column;

@@ -1,6 +1,8 @@
-/* schedule_column.c: reductions over leading or middle axes: [outer, length, inner] -> [outer, inner].
+/* schedule_column.c: reductions over leading or middle axes: [outer, length, inner] -> [outer,
+ * inner].
  *
- * Order of a column: rows ascending in chunks of 64, the chunks' results ascending. Lanes are columns.
+ * Order of a column: rows ascending in chunks of 64, the chunks' results ascending. Lanes are
+ * columns.
  */
 #include "schedule.h"
 
@@ -32,7 +34,8 @@ static void add_row(Columns *c, Local *const *to, const Ix *row) {
             continue;
         ix_unflat(s->arena, &n->in[0]->shape, row_major(s, c->outer, row, c->column), sub);
         const Expr *e = value_at(s, n->in[0], sub);
-        const Expr *sum = expr_binary(s->arena, reduce_join(n->op), expr_local(s->arena, to[k], NULL), e);
+        const Expr *sum =
+            expr_binary(s->arena, reduce_join(n->op), expr_local(s->arena, to[k], NULL), e);
         nest_set(s->nest, to[k++], NULL, sum);
     }
 }
@@ -46,8 +49,8 @@ static int start(Columns *c, const char *name, Local **out) {
             continue;
         if (k == COUNT_OF(c->total))
             bug("more than %d reductions in a kernel", COUNT_OF(c->total));
-        out[k++] = nest_lanes(s->nest, n->name && out == c->total ? n->name : name, n->dtype, false, 0, NULL,
-                              reduce_neutral(n->op, n->dtype));
+        out[k++] = nest_lanes(s->nest, n->name && out == c->total ? n->name : name, n->dtype, false,
+                              0, NULL, reduce_neutral(n->op, n->dtype));
     }
     return k;
 }
@@ -63,7 +66,8 @@ static void reduce_columns(Columns *c) {
         return;
     }
     Local *part[COUNT_OF(c->total)];
-    LoopVar *chunk = nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed((g->length + ROWS - 1) / ROWS));
+    LoopVar *chunk =
+        nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed((g->length + ROWS - 1) / ROWS));
     start(c, "part", part);
     const Ix *base = ix_scale(s->arena, ix_var(s->arena, chunk), ROWS);
     LoopVar *row = nest_loop_to(s->nest, LOOP_SEQ, "row", ROWS, base, rows);
@@ -73,8 +77,9 @@ static void reduce_columns(Columns *c) {
         const Node *node = g->nodes.at[i];
         if (!is_reduction(node))
             continue;
-        const Expr *sum = expr_binary(s->arena, reduce_join(node->op), expr_local(s->arena, c->total[k], NULL),
-                                      expr_local(s->arena, part[k], NULL));
+        const Expr *sum =
+            expr_binary(s->arena, reduce_join(node->op), expr_local(s->arena, c->total[k], NULL),
+                        expr_local(s->arena, part[k], NULL));
         nest_set(s->nest, c->total[k++], NULL, sum);
     }
     nest_end(s->nest);
@@ -83,7 +88,8 @@ static void reduce_columns(Columns *c) {
 static void bind_and_store(Columns *c) {
     Sched *s = c->s;
     const Group *g = s->group;
-    const Ix *flat = ix_add(s->arena, ix_scale(s->arena, c->outer, g->inner), c->column), *sub[MAX_RANK];
+    const Ix *flat = ix_add(s->arena, ix_scale(s->arena, c->outer, g->inner), c->column),
+             *sub[MAX_RANK];
     for (int i = 0, k = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
         if (!is_reduction(n))
@@ -107,7 +113,8 @@ void schedule_column(Sched *s) {
     if (g->length_count)
         sched_count(s, g->length_count);
     if (outer > 1) {
-        c.outer = ix_var(s->arena, nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", dim_fixed(outer)));
+        c.outer = ix_var(s->arena,
+                         nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", dim_fixed(outer)));
         opened = 2;
         s->kernel->tiles = tiles ? (int)outer : 1;
     }

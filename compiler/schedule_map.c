@@ -1,7 +1,8 @@
 /* schedule_map.c: kernels of maps.
  *
- * When every access is affine in the flat number of the element, one loop runs over all elements, 1024 a tile; else
- * the loops are those of the stored value's shape, tiles over the first, lanes over the last.
+ * When every access is affine in the flat number of the element, one loop runs over all elements,
+ * 1024 a tile; else the loops are those of the stored value's shape, tiles over the first, lanes
+ * over the last.
  */
 #include "schedule.h"
 
@@ -15,9 +16,12 @@ static bool ix_is_affine(const Ix *x) {
 }
 
 static bool expr_is_affine(const Expr *e) {
-    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
+               : e->kind == EX_LOCAL ? e->local->rank
+                                     : 0;
     const Ix *flat = e->kind == EX_LOAD && rank ? e->sub[0] : NULL;
-    for (int i = 1; flat && i < rank; i++) /* subscripts may fold to an affine offset only together */
+    for (int i = 1; flat && i < rank;
+         i++) /* subscripts may fold to an affine offset only together */
         flat = NULL;
     if (flat && !ix_is_affine(flat))
         return false;
@@ -65,7 +69,8 @@ static void flat_nest(Sched *s, bool tiles) {
     if (g->count)
         sched_count(s, g->count);
     if (tiles) {
-        LoopVar *t = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed((g->rows + CHUNK - 1) / CHUNK));
+        LoopVar *t =
+            nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed((g->rows + CHUNK - 1) / CHUNK));
         const Ix *base = ix_scale(s->arena, ix_var(s->arena, t), CHUNK);
         LoopVar *e = nest_loop_to(s->nest, LOOP_LANE, "i", CHUNK, base, elements_of(g));
         at = ix_add(s->arena, base, ix_var(s->arena, e));

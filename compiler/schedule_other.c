@@ -1,4 +1,5 @@
-/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum, argmax over a middle axis. */
+/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum, argmax
+ * over a middle axis. */
 #include "schedule.h"
 
 static void close(Sched *s, int opened) {
@@ -56,7 +57,8 @@ static void schedule_put_at(Sched *s, const Node *n) {
     const Node *piece = n->in[1];
     int axis = n->attr.axis;
     copy_base(s, n->in[0]);
-    const Ix *start = sched_index(s, n, n->in[2], NULL, n->shape.dim[axis].n - piece->shape.dim[axis].n + 1);
+    const Ix *start =
+        sched_index(s, n, n->in[2], NULL, n->shape.dim[axis].n - piece->shape.dim[axis].n + 1);
     int opened = sched_open_loops(s, &piece->shape, false, sub);
     const Expr *e = value_at(s, piece, sub);
     sub[axis] = ix_add(s->arena, sub[axis], start);
@@ -86,7 +88,8 @@ static void schedule_scatter_add(Sched *s, const Node *n) {
     const Buffer *b = s->group->stores.at[0].buffer;
     const Ix *in_buffer[MAX_RANK];
     ix_unflat(s->arena, &b->shape, ix_flat(s->arena, &n->shape, at), in_buffer);
-    put(s, at, expr_binary(s->arena, OP_add, expr_load(s->arena, b, in_buffer), value_at(s, update, sub)));
+    put(s, at,
+        expr_binary(s->arena, OP_add, expr_load(s->arena, b, in_buffer), value_at(s, update, sub)));
     close(s, opened);
 }
 
@@ -110,7 +113,8 @@ static Axis open_axis(Sched *s, const Shape *shape, int axis) {
     axis_space(shape, axis, &x.outer, &x.length, &x.inner);
     bool tiles = sched_tiles(x.outer, (double)(x.length * x.inner) * sched_cost(s)) > 1;
     if (x.outer > 1) {
-        x.i = ix_var(s->arena, nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", dim_fixed(x.outer)));
+        x.i = ix_var(s->arena,
+                     nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", dim_fixed(x.outer)));
         x.opened++;
         s->kernel->tiles = tiles ? (int)x.outer : 1;
     }
@@ -130,12 +134,14 @@ static void schedule_cumsum(Sched *s, const Node *n) {
     const Ix *sub[MAX_RANK];
     Axis x = open_axis(s, &n->shape, n->attr.cumsum.axis);
     const Expr *zero = expr_const(s->arena, n->dtype, 0);
-    Local *sum = x.inner > 1 ? nest_lanes(s->nest, "sum", n->dtype, false, 0, NULL, 0) : nest_var(s->nest, "sum", zero);
+    Local *sum = x.inner > 1 ? nest_lanes(s->nest, "sum", n->dtype, false, 0, NULL, 0)
+                             : nest_var(s->nest, "sum", zero);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "k", dim_fixed(x.length)));
     if (n->attr.cumsum.reverse)
         k = ix_add(s->arena, ix_const(s->arena, x.length - 1), ix_scale(s->arena, k, -1));
     ix_unflat(s->arena, &n->shape, axis_element(s, &x, k), sub);
-    const Expr *e = expr_binary(s->arena, OP_add, expr_local(s->arena, sum, NULL), value_at(s, n->in[0], sub));
+    const Expr *e =
+        expr_binary(s->arena, OP_add, expr_local(s->arena, sum, NULL), value_at(s, n->in[0], sub));
     nest_set(s->nest, sum, NULL, e);
     put(s, sub, expr_local(s->arena, sum, NULL));
     nest_end(s->nest);

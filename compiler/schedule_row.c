@@ -1,11 +1,14 @@
-/* schedule_row.c: reductions over rows and the maps between them, in one kernel: softmax, norms, losses.
+/* schedule_row.c: reductions over rows and the maps between them, in one kernel: softmax, norms,
+ * losses.
  *
- * Phases. A reduction whose input needs the results of p levels of reductions runs in loop p over the row, and so does a
- * stored value that needs p levels. What costs more than a load and is needed again in a later loop is kept in an array
- * as long as the row. Order of a row: element e goes to lane e mod 32, the lanes are joined by an xor tree; rows over
- * 1024 elements in chunks of 1024, the chunks' results by the same rule.
+ * Phases. A reduction whose input needs the results of p levels of reductions runs in loop p over
+ * the row, and so does a stored value that needs p levels. What costs more than a load and is
+ * needed again in a later loop is kept in an array as long as the row. Order of a row: element e
+ * goes to lane e mod 32, the lanes are joined by an xor tree; rows over 1024 elements in chunks of
+ * 1024, the chunks' results by the same rule.
  *
- * One long row, or few, is cut into its chunks for the threads; a second kernel joins them (only one phase then).
+ * One long row, or few, is cut into its chunks for the threads; a second kernel joins them (only
+ * one phase then).
  */
 #include "schedule.h"
 
@@ -14,9 +17,9 @@ enum { CHUNK = 1024, KEPT = 4096, LONG = 32768, FEW = 8 };
 typedef struct Rows {
     Sched *s;
     const Ix *row;
-    int *phase;    /* by node id, -1: not known yet */
+    int *phase; /* by node id, -1: not known yet */
     int loops;
-    Local **kept;  /* by number in group->nodes: the array that holds it */
+    Local **kept; /* by number in group->nodes: the array that holds it */
 } Rows;
 
 static bool is_reduction(const Node *n) {
@@ -53,7 +56,8 @@ static bool is_full(const Group *g, const Node *n) {
 }
 
 static void element_subscripts(Rows *r, const Node *n, const Ix *element, const Ix **sub) {
-    const Ix *flat = ix_add(r->s->arena, ix_scale(r->s->arena, r->row, r->s->group->length), element);
+    const Ix *flat =
+        ix_add(r->s->arena, ix_scale(r->s->arena, r->row, r->s->group->length), element);
     ix_unflat(r->s->arena, &n->shape, flat, sub);
 }
 
@@ -74,7 +78,8 @@ static bool is_costly(const Rows *r, const Node *n) {
     return false;
 }
 
-/* Is n made from m at the same row without a reduction between? Not through another value that is kept by then. */
+/* Is n made from m at the same row without a reduction between? Not through another value that is
+ * kept by then. */
 static bool needs(Rows *r, const Node *n, const Node *m) {
     if (n == m)
         return true;
@@ -110,12 +115,15 @@ static void declare_kept(Rows *r) {
     int64_t padded = (g->length + 7) / 8 * 8;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
-        if (!is_reduction(n) && is_full(g, n) && is_costly(r, n) && is_needed_after(r, n, phase_of(r, n)))
-            r->kept[i] = nest_array(r->s->nest, n->name ? n->name : op_info[n->op].name, n->dtype, 1, &padded);
+        if (!is_reduction(n) && is_full(g, n) && is_costly(r, n) &&
+            is_needed_after(r, n, phase_of(r, n)))
+            r->kept[i] = nest_array(r->s->nest, n->name ? n->name : op_info[n->op].name, n->dtype,
+                                    1, &padded);
     }
 }
 
-/* In loop `phase`: values kept by an earlier loop are read back, those of this one computed and kept. */
+/* In loop `phase`: values kept by an earlier loop are read back, those of this one computed and
+ * kept. */
 static void use_kept(Rows *r, int phase, const Ix *element) {
     Sched *s = r->s;
     const Ix *sub[MAX_RANK];
@@ -158,7 +166,8 @@ static void store_full(Rows *r, int phase, const Ix *element) {
         }
 }
 
-static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *element, const Ix *lane) {
+static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *element,
+                           const Ix *lane) {
     Sched *s = r->s;
     const Ix *sub[MAX_RANK];
     for (int i = 0; i < s->group->nodes.n; i++) {
@@ -179,7 +188,8 @@ static void start_all(Rows *r, int phase, Local **acc) {
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
         if (reduces_in(r, n, phase) && !is_arg(n))
-            acc[i] = nest_accumulator(s->nest, arena_printf(s->arena, "%s_lanes", result_name(n)), n->op, n->dtype);
+            acc[i] = nest_accumulator(s->nest, arena_printf(s->arena, "%s_lanes", result_name(n)),
+                                      n->op, n->dtype);
     }
 }
 
@@ -216,16 +226,18 @@ static void short_loop(Rows *r, int phase) {
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
         if (acc[i])
-            bind_row(r, n, expr_local(s->arena, nest_join(s->nest, result_name(n), n->op, acc[i]), NULL));
+            bind_row(r, n,
+                     expr_local(s->arena, nest_join(s->nest, result_name(n), n->op, acc[i]), NULL));
     }
 }
 
 /* Joins `count` partial results by the rule of rows: at(k) is partial k. */
-static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, const Local *array, const Ix *row,
-                                 int64_t count) {
+static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, const Local *array,
+                                 const Ix *row, int64_t count) {
     if (count > CHUNK)
         bug("row of more than %d chunks", CHUNK);
-    Local *acc = nest_accumulator(s->nest, arena_printf(s->arena, "%s_chunks", result_name(n)), n->op, n->dtype);
+    Local *acc = nest_accumulator(s->nest, arena_printf(s->arena, "%s_chunks", result_name(n)),
+                                  n->op, n->dtype);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(count)));
     const Ix *sub[2] = {row, k};
     const Expr *e = memory ? expr_load(s->arena, memory, sub) : expr_local(s->arena, array, &k);
@@ -256,7 +268,8 @@ static void chunked_loop(Rows *r, int phase) {
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
         if (reduces_in(r, n, phase) && !is_arg(n))
-            part[i] = nest_array(s->nest, arena_printf(s->arena, "%s_parts", result_name(n)), n->dtype, 1, &chunks);
+            part[i] = nest_array(s->nest, arena_printf(s->arena, "%s_parts", result_name(n)),
+                                 n->dtype, 1, &chunks);
     }
     const Ix *chunk = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed(chunks)));
     chunk_body(r, phase, chunk, acc);
@@ -268,7 +281,8 @@ static void chunked_loop(Rows *r, int phase) {
     nest_end(s->nest);
     for (int i = 0; i < g->nodes.n; i++)
         if (part[i])
-            bind_row(r, g->nodes.at[i], join_partials(s, g->nodes.at[i], NULL, part[i], NULL, chunks));
+            bind_row(r, g->nodes.at[i],
+                     join_partials(s, g->nodes.at[i], NULL, part[i], NULL, chunks));
 }
 
 /* argmax and argmin: one element after the other, the first of equals. */
@@ -356,7 +370,8 @@ static void split_rows(Rows *r) {
     Local **acc = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     Buffer **part = NEW_ARRAY(s->arena, Buffer *, g->nodes.n + 1);
     s->kernel->tiles = (int)(g->rows * chunks);
-    const Ix *t = ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(s->kernel->tiles)));
+    const Ix *t =
+        ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(s->kernel->tiles)));
     const Ix *sub[2] = {ix_div(s->arena, t, chunks), ix_mod(s->arena, t, chunks)};
     r->row = sub[0];
     chunk_body(r, 0, sub[1], acc);
@@ -365,17 +380,20 @@ static void split_rows(Rows *r) {
             const Node *n = g->nodes.at[i];
             part[i] = sched_buffer(s, arena_printf(s->arena, "%s_parts", result_name(n)), n->dtype,
                                    shape_of(2, (const int64_t[]){g->rows, chunks}));
-            sched_put(s, part[i], sub, expr_local(s->arena, nest_join(s->nest, "part", n->op, acc[i]), NULL));
+            sched_put(s, part[i], sub,
+                      expr_local(s->arena, nest_join(s->nest, "part", n->op, acc[i]), NULL));
         }
     nest_end(s->nest);
     sched_next_kernel(s, "join");
-    const Ix *row = g->rows == 1 ? ix_const(s->arena, 0)
-                                 : ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "i", dim_fixed(g->rows)));
+    const Ix *row = g->rows == 1
+                        ? ix_const(s->arena, 0)
+                        : ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "i", dim_fixed(g->rows)));
     r->row = row;
     for (int i = 0; i < g->nodes.n; i++)
         if (acc[i]) {
             sched_reads(s, part[i]);
-            bind_row(r, g->nodes.at[i], join_partials(s, g->nodes.at[i], part[i], NULL, row, chunks));
+            bind_row(r, g->nodes.at[i],
+                     join_partials(s, g->nodes.at[i], part[i], NULL, row, chunks));
         }
     store_rows(r);
     if (g->rows > 1)

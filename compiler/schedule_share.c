@@ -1,7 +1,8 @@
-/* schedule_share.c: kernels that differ only in their buffers and scalars share one function (fusion rule 8).
+/* schedule_share.c: kernels that differ only in their buffers and scalars share one function
+ * (fusion rule 8).
  *
- * Two nests are walked side by side; loops and locals are matched where they are declared, buffers by their places in the
- * kernels' lists of reads and writes.
+ * Two nests are walked side by side; loops and locals are matched where they are declared, buffers
+ * by their places in the kernels' lists of reads and writes.
  */
 #include "schedule.h"
 #include <string.h>
@@ -38,8 +39,9 @@ static bool same_ix(const Match *m, const Ix *x, const Ix *y) {
         const Atom *p = x->term[i].atom, *q = y->term[i].atom;
         if (x->term[i].k != y->term[i].k || p->kind != q->kind || p->by != q->by)
             return false;
-        if (p->kind == ATOM_VAR ? !is_pair(m, p->var, q->var)
-                                : p->kind == ATOM_DATA ? !same_expr(m, p->data, q->data) : !same_ix(m, p->of, q->of))
+        if (p->kind == ATOM_VAR    ? !is_pair(m, p->var, q->var)
+            : p->kind == ATOM_DATA ? !same_expr(m, p->data, q->data)
+                                   : !same_ix(m, p->of, q->of))
             return false;
     }
     return true;
@@ -55,11 +57,13 @@ static int place_of(int n, const Access *list, const Buffer *b) {
 static bool same_buffer(const Match *m, const Buffer *x, const Buffer *y) {
     if (!x || !y)
         return x == y;
-    int read = place_of(m->a->reads.n, m->a->reads.at, x), write = place_of(m->a->writes.n, m->a->writes.at, x);
+    int read = place_of(m->a->reads.n, m->a->reads.at, x),
+        write = place_of(m->a->writes.n, m->a->writes.at, x);
     if (read < 0 && write < 0)
         return x == y;
     return x->dtype == y->dtype && x->layout == y->layout && shape_equal(&x->shape, &y->shape) &&
-           read == place_of(m->b->reads.n, m->b->reads.at, y) && write == place_of(m->b->writes.n, m->b->writes.at, y);
+           read == place_of(m->b->reads.n, m->b->reads.at, y) &&
+           write == place_of(m->b->writes.n, m->b->writes.at, y);
 }
 
 static bool same_scalar(const Match *m, const Scalar *x, const Scalar *y) {
@@ -85,14 +89,16 @@ static bool same_expr(const Match *m, const Expr *x, const Expr *y) {
         return x == y;
     if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin || x->op != y->op)
         return false;
-    if (memcmp(&x->value, &y->value, sizeof x->value) != 0 || x->count != y->count || x->source != y->source)
+    if (memcmp(&x->value, &y->value, sizeof x->value) != 0 || x->count != y->count ||
+        x->source != y->source)
         return false;
     if (x->place != y->place || x->lo != y->lo || x->hi != y->hi)
         return false;
     for (int i = 0; i < x->nin; i++)
         if (!same_expr(m, x->in[i], y->in[i]))
             return false;
-    if (!same_buffer(m, x->buffer, y->buffer) || !same_scalar(m, x->scalar, y->scalar) || !same_ix(m, x->ix, y->ix))
+    if (!same_buffer(m, x->buffer, y->buffer) || !same_scalar(m, x->scalar, y->scalar) ||
+        !same_ix(m, x->ix, y->ix))
         return false;
     if (x->kind == EX_LOAD)
         return same_subscripts(m, x->buffer->shape.rank, x->sub, y->sub);
@@ -102,8 +108,8 @@ static bool same_expr(const Match *m, const Expr *x, const Expr *y) {
 }
 
 static bool same_local(const Local *x, const Local *y) {
-    if (x->dtype != y->dtype || x->lanes != y->lanes || x->named != y->named || x->changes != y->changes ||
-        x->rank != y->rank)
+    if (x->dtype != y->dtype || x->lanes != y->lanes || x->named != y->named ||
+        x->changes != y->changes || x->rank != y->rank)
         return false;
     return memcmp(x->extent, y->extent, sizeof *x->extent * (size_t)x->rank) == 0;
 }
@@ -122,7 +128,8 @@ static bool declares(const Stmt *st) {
 static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {
     if (x->kind != y->kind || x->op != y->op || x->node != y->node)
         return false;
-    if (!same_expr(m, x->value, y->value) || !same_expr(m, x->with, y->with) || !same_buffer(m, x->buffer, y->buffer))
+    if (!same_expr(m, x->value, y->value) || !same_expr(m, x->with, y->with) ||
+        !same_buffer(m, x->buffer, y->buffer))
         return false;
     if (x->var) {
         if (!same_loop(m, x->var, y->var))
@@ -139,7 +146,8 @@ static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {
         return false;
     }
     int rank = x->kind == ST_STORE ? x->buffer->shape.rank : x->kind == ST_SET ? x->local->rank : 0;
-    return same_subscripts(m, rank, x->sub, y->sub) && same_ix(m, x->ix, y->ix) && same_block(m, &x->body, &y->body);
+    return same_subscripts(m, rank, x->sub, y->sub) && same_ix(m, x->ix, y->ix) &&
+           same_block(m, &x->body, &y->body);
 }
 
 static bool same_block(Match *m, const Block *x, const Block *y) {
@@ -154,9 +162,9 @@ static bool same_block(Match *m, const Block *x, const Block *y) {
 /* `element` and `owner` are the plan's business, but a function without restrict serves both. */
 static bool same_kernel(Arena *a, const Kernel *x, const Kernel *y) {
     Match m = {.arena = a, .a = x, .b = y};
-    if (x->tiles != y->tiles || x->seed != y->seed || x->check != y->check || x->reads.n != y->reads.n ||
-        x->writes.n != y->writes.n || x->scalars.n != y->scalars.n || x->counts.n != y->counts.n ||
-        x->sources.n != y->sources.n)
+    if (x->tiles != y->tiles || x->seed != y->seed || x->check != y->check ||
+        x->reads.n != y->reads.n || x->writes.n != y->writes.n || x->scalars.n != y->scalars.n ||
+        x->counts.n != y->counts.n || x->sources.n != y->sources.n)
         return false;
     for (int i = 0; i < x->reads.n; i++)
         if (x->reads.at[i].element != y->reads.at[i].element)

@@ -1,7 +1,8 @@
 /* schedule_value.c: the element of a node as an expression: inlining of maps and movement.
  *
- * Movement ops only change subscripts, so they cost nothing here. A value that is used more than once, or is costly,
- * becomes a let in the outermost block where its loop variables exist: what does not change in a loop is computed before it.
+ * Movement ops only change subscripts, so they cost nothing here. A value that is used more than
+ * once, or is costly, becomes a let in the outermost block where its loop variables exist: what
+ * does not change in a loop is computed before it.
  */
 #include "schedule.h"
 
@@ -46,11 +47,13 @@ void sched_owner(Sched *s, const Buffer *b) {
 
 /* ---- subscripts ---- */
 
-static void reshape_subscripts(Arena *a, const Shape *from, const Ix *const *sub, const Shape *to, const Ix **out) {
+static void reshape_subscripts(Arena *a, const Shape *from, const Ix *const *sub, const Shape *to,
+                               const Ix **out) {
     ix_unflat(a, to, ix_flat(a, from, sub), out);
 }
 
-void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const Node *n, const Ix **out) {
+void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const Node *n,
+                      const Ix **out) {
     reshape_subscripts(s->arena, from, sub, &n->shape, out);
 }
 
@@ -76,7 +79,8 @@ bool input_subscripts(Arena *a, const Node *n, int i, const Ix *const *sub, cons
         return true;
     case OP_slice:
         for (int d = 0; d < in->rank; d++)
-            out[d] = ix_offset(a, ix_scale(a, sub[d], n->attr.slice.step[d]), n->attr.slice.start[d]);
+            out[d] =
+                ix_offset(a, ix_scale(a, sub[d], n->attr.slice.step[d]), n->attr.slice.start[d]);
         return true;
     default:
         return false;
@@ -125,7 +129,9 @@ static int depth_of_expr(const Sched *s, const Expr *e) {
         depth = MAX(depth, depth_of_expr(s, e->in[i]));
     if (e->ix)
         depth = MAX(depth, depth_of_ix(s, e->ix));
-    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
+               : e->kind == EX_LOCAL ? e->local->rank
+                                     : 0;
     for (int i = 0; i < rank; i++)
         depth = MAX(depth, e->sub[i] ? depth_of_ix(s, e->sub[i]) : 0);
     return depth;
@@ -149,7 +155,8 @@ static int depth_of_ix(const Sched *s, const Ix *x) {
 }
 
 /* A let for e in the outermost possible block; not outside an open if. */
-static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Expr *e, const char *name) {
+static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Expr *e,
+                         const char *name) {
     int depth = depth_of_expr(s, e);
     for (int d = depth + 1; d <= s->nest->depth; d++)
         if (!nest_var_at(s->nest, d))
@@ -218,18 +225,23 @@ void sched_count(Sched *s, const Count *c) {
     vec_push(s->arena, &s->kernel->counts, c);
 }
 
-/* An index from data as a subscript in 0..extent-1; one out of range sets the fault word and is taken into the range. */
-const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *const *sub, int64_t extent) {
+/* An index from data as a subscript in 0..extent-1; one out of range sets the fault word and is
+ * taken into the range. */
+const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *const *sub,
+                      int64_t extent) {
     Arena *a = s->arena;
     const Expr *i = expr_cast(a, value_at(s, index, sub), DT_I32);
     if (s->fusion->proved[n->id])
         return ix_data(a, i, extent);
     i = hoist(s, NULL, NULL, i, "index");
-    const Expr *zero = expr_const(a, DT_I32, 0), *last = expr_const(a, DT_I32, (double)(extent - 1));
-    const Expr *bad = expr_binary(a, OP_or, expr_binary(a, OP_lt, i, zero), expr_binary(a, OP_lt, last, i));
+    const Expr *zero = expr_const(a, DT_I32, 0),
+               *last = expr_const(a, DT_I32, (double)(extent - 1));
+    const Expr *bad =
+        expr_binary(a, OP_or, expr_binary(a, OP_lt, i, zero), expr_binary(a, OP_lt, last, i));
     nest_fault(s->nest, bad, n->id, i);
     s->kernel->check = true;
-    return ix_data(a, expr_binary(a, OP_minimum, expr_binary(a, OP_maximum, i, zero), last), extent);
+    return ix_data(a, expr_binary(a, OP_minimum, expr_binary(a, OP_maximum, i, zero), last),
+                   extent);
 }
 
 static const Expr *indexed_at(Sched *s, const Node *n, const Ix *const *sub) {
@@ -337,7 +349,8 @@ static bool worth_a_let(const Sched *s, const Node *n, const Expr *e) {
         return true;
     if (e->kind == EX_LOAD || e->kind == EX_SOURCE)
         return s->fusion->uses[n->id] > 1;
-    return op_info[n->op].kind == KIND_MAP && (s->fusion->uses[n->id] > 1 || (op_info[n->op].flags & OPF_COSTLY));
+    return op_info[n->op].kind == KIND_MAP &&
+           (s->fusion->uses[n->id] > 1 || (op_info[n->op].flags & OPF_COSTLY));
 }
 
 const Expr *value_at(Sched *s, const Node *n, const Ix *const *sub) {
@@ -360,7 +373,8 @@ const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub) {
     const Ix *at[MAX_RANK];
     while (!s->fusion->buffer_of[n->id]) {
         if (op_info[n->op].kind != KIND_MOVE || !input_subscripts(s->arena, n, 0, sub, at))
-            bug("operand node %d (%s) of %s is not stored", n->id, op_info[n->op].name, s->kernel->name);
+            bug("operand node %d (%s) of %s is not stored", n->id, op_info[n->op].name,
+                s->kernel->name);
         const Ix **copy = NEW_ARRAY(s->arena, const Ix *, MAX_RANK);
         for (int d = 0; d < n->in[0]->shape.rank; d++)
             copy[d] = at[d];
@@ -392,7 +406,8 @@ void sched_checks(Sched *s, const Shape *from, const Ix *const *sub) {
     const Ix *at[MAX_RANK];
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
-        if (op_info[n->op].kind != KIND_EFFECT || shape_elements(&n->shape) != MAX(shape_elements(from), 1))
+        if (op_info[n->op].kind != KIND_EFFECT ||
+            shape_elements(&n->shape) != MAX(shape_elements(from), 1))
             continue;
         value_subscripts(s, from, sub, n, at);
         value_at(s, n, at);
@@ -438,7 +453,8 @@ Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape) {
     return b;
 }
 
-/* Of one element of n and what is inlined into it; what is the same for all elements costs nothing. */
+/* Of one element of n and what is inlined into it; what is the same for all elements costs nothing.
+ */
 static double node_cost(const Sched *s, const Node *n, bool *seen) {
     bool member = s->fusion->group_of[n->id] == s->group;
     if (seen[n->id] || (s->group->rows > 1 && shape_elements(&n->shape) == 1))
@@ -446,7 +462,9 @@ static double node_cost(const Sched *s, const Node *n, bool *seen) {
     seen[n->id] = true;
     if (!member && s->fusion->buffer_of[n->id])
         return 0.08; /* a load */
-    double ns = op_info[n->op].kind == KIND_MOVE ? 0 : op_info[n->op].flags & OPF_COSTLY ? 0.6 : 0.06;
+    double ns = op_info[n->op].kind == KIND_MOVE    ? 0
+                : op_info[n->op].flags & OPF_COSTLY ? 0.6
+                                                    : 0.06;
     for (int i = 0; i < n->nin; i++)
         ns += node_cost(s, n->in[i], seen);
     return ns;

@@ -1,7 +1,8 @@
-/* rt_lanes.h: what kernels say beyond rt_math: eight lanes of other element types, gathers, joins, faults.
+/* rt_lanes.h: what kernels say beyond rt_math: eight lanes of other element types, gathers, joins,
+ * faults.
  *
- * Names. name_v works on lanes of f32, name_vi on lanes of i32, name_1 and name_1i on one number with the same meaning
- * and bits. In lanes a bool is a mask (-1 or 0), in memory one byte (1 or 0).
+ * Names. name_v works on lanes of f32, name_vi on lanes of i32, name_1 and name_1i on one number
+ * with the same meaning and bits. In lanes a bool is a mask (-1 or 0), in memory one byte (1 or 0).
  */
 #ifndef RT_LANES_H
 #define RT_LANES_H
@@ -17,7 +18,8 @@ RT_INLINE int rt_less(int a, int b) {
     return a < b ? a : b;
 }
 
-/* ---- ops the table names ---------------------------------------------------------------------- */
+/* ---- ops the table names ----------------------------------------------------------------------
+ */
 
 RT_INLINE v8 sign_v(v8 x) {
     return sel8(x > 0.0f, bc8(1.0f), sel8(x < 0.0f, bc8(-1.0f), x));
@@ -67,7 +69,8 @@ RT_INLINE v8 max_v(v8 x, v8 y) {
     return max8(x, y);
 }
 
-/* ---- lanes of i32 ----------------------------------------------------------------------------- */
+/* ---- lanes of i32 -----------------------------------------------------------------------------
+ */
 
 RT_INLINE v8i sel_vi(v8i mask, v8i x, v8i y) {
     return sel8i(mask, x, y);
@@ -113,7 +116,8 @@ RT_FN v8i mod_vi(v8i x, v8i y) {
     return x;
 }
 
-/* ---- one number ------------------------------------------------------------------------------- */
+/* ---- one number -------------------------------------------------------------------------------
+ */
 
 RT_INLINE float abs_1(float x) {
     return __builtin_fabsf(x);
@@ -212,7 +216,8 @@ RT_INLINE double rt_mod64(double x, double y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 /* Lanes 0 … m-1. */
 RT_INLINE v8i first8(int m) {
@@ -301,7 +306,8 @@ RT_FETCH(i, int32_t, v8i)
 RT_FETCH(b, unsigned char, v8i)
 #undef RT_FETCH
 
-/* ---- joining the 32 lanes of a row: 16 8 4 2 1 ------------------------------------------------- */
+/* ---- joining the 32 lanes of a row: 16 8 4 2 1 -------------------------------------------------
+ */
 
 RT_INLINE int32_t rt_sum32i(v8i a, v8i b, v8i c, v8i d) {
     v8i x = (a + c) + (b + d);
@@ -348,13 +354,14 @@ RT_INLINE int32_t rt_min32i(v8i a, v8i b, v8i c, v8i d) {
     RT_JOIN(rt_max_##suffix, T, greater)
 RT_JOINS(f32, float, rt_minf(x, y), rt_maxf(x, y))
 RT_JOINS(f64, double, rt_min64(x, y), rt_max64(x, y))
-RT_JOINS(i32, int32_t, x < y ? x : y, x > y ? x : y)
-RT_JOINS(i64, int64_t, x < y ? x : y, x > y ? x : y)
-RT_JOINS(u8, unsigned char, x < y ? x : y, x > y ? x : y)
+RT_JOINS(i32, int32_t, x<y ? x : y, x> y ? x : y)
+RT_JOINS(i64, int64_t, x<y ? x : y, x> y ? x : y)
+RT_JOINS(u8, unsigned char, x<y ? x : y, x> y ? x : y)
 #undef RT_JOINS
 #undef RT_JOIN
 
-/* ---- random numbers ---------------------------------------------------------------------------- */
+/* ---- random numbers ----------------------------------------------------------------------------
+ */
 
 RT_INLINE struct rt_place rt_at(uint64_t seed, uint32_t count, uint32_t place) {
     struct rt_place at = {seed, 0, count, place};
@@ -409,7 +416,8 @@ RT_INLINE int32_t randint_1(uint64_t seed, int32_t count, uint32_t place, int64_
 }
 
 /* Element i of a random order of 0 … n-1. */
-RT_INLINE int32_t permutation_1(uint64_t seed, int32_t count, uint32_t place, int64_t i, int64_t n) {
+RT_INLINE int32_t permutation_1(uint64_t seed, int32_t count, uint32_t place, int64_t i,
+                                int64_t n) {
     const struct rt_place at = rt_at(seed, (uint32_t)count, place);
     return (int32_t)rt_permute((uint64_t)i, (uint64_t)n, rt_key(&at));
 }
@@ -423,7 +431,8 @@ RT_INLINE v8i permutation_v(uint64_t seed, int32_t count, uint32_t place, int64_
     return r;
 }
 
-/* ---- faults ------------------------------------------------------------------------------------ */
+/* ---- faults ------------------------------------------------------------------------------------
+ */
 
 /* Notes the first lane where the mask is set. */
 RT_INLINE void rt_fault8(struct rt *rt, int64_t node, v8i mask, v8 value, int64_t step) {

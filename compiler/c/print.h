@@ -1,9 +1,10 @@
 /* print.h: kernels as C text.
  *
- * A kernel's parameters are, in this order: its buffers (each once), data sources, scalars, counts, `uint64_t seed`
- * when it draws random numbers, `struct rt *rt, int64_t step` when it may set the fault word, and
- * `int t, int n` (this thread, number of threads) when kernel->tiles > 1. A call passes at_<buffer>(nn),
- * at_src_<source>(nn), nn->scalars.<name>, nn->counts.<name>, nn->rt.seed, &nn->rt, nn->step, t, n.
+ * A kernel's parameters are, in this order: its buffers (each once), data sources, scalars, counts,
+ * `uint64_t seed` when it draws random numbers, `struct rt *rt, int64_t step` when it may set the
+ * fault word, and `int t, int n` (this thread, number of threads) when kernel->tiles > 1. A call
+ * passes at_<buffer>(nn), at_src_<source>(nn), nn->scalars.<name>, nn->counts.<name>, nn->rt.seed,
+ * &nn->rt, nn->step, t, n.
  */
 #ifndef NNC_C_PRINT_H
 #define NNC_C_PRINT_H
@@ -15,7 +16,8 @@
 void c_print_kernel(Text *out, const Kernel *k);
 /* One call, with semicolon and without newline. */
 void c_print_call(Text *out, const Kernel *k);
-/* "float (*x)[784]", "float *x", "float (*w)[784][16]": a declaration of `declarator` as pointer to the buffer. */
+/* "float (*x)[784]", "float *x", "float (*w)[784][16]": a declaration of `declarator` as pointer to
+ * the buffer. */
 void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator);
 /* at_src_digits_image: the accessor of a source's rows; returns const T * of the stored type. */
 void c_print_source_accessor(Text *out, const DataSource *s);

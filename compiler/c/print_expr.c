@@ -1,4 +1,5 @@
-/* print_expr.c: expressions of the loop IR as C: vectors of eight where they depend on the lane loop. */
+/* print_expr.c: expressions of the loop IR as C: vectors of eight where they depend on the lane
+ * loop. */
 #include "print_kernel.h"
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +69,8 @@ static const char *atom_text(Printer *p, const Atom *atom, bool lanes) {
         return print_expr(p, atom->data, lanes);
     default:
         of = ix_text(p, atom->of, lanes);
-        return print_text(p, "(%s) %s %lld", of, atom->kind == ATOM_DIV ? "/" : "%", (long long)atom->by);
+        return print_text(p, "(%s) %s %lld", of, atom->kind == ATOM_DIV ? "/" : "%",
+                          (long long)atom->by);
     }
 }
 
@@ -134,7 +136,9 @@ bool print_is_vector(const Printer *p, const Expr *e) {
         return true;
     if (e->ix && ix_has_lanes(p, e->ix))
         return true;
-    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
+               : e->kind == EX_LOCAL ? e->local->rank
+                                     : 0;
     if (print_subscripts_have_lane(p, rank, e->sub))
         return true;
     for (int i = 0; i < e->nin; i++)
@@ -216,7 +220,8 @@ static const Ix *flat_offset(Printer *p, const Place *x) {
 static const char *vector_pointer(Printer *p, const Place *x) {
     bool linear;
     const Ix *last = x->at[x->n - 1];
-    if (!print_subscripts_have_lane(p, x->n - 1, x->at) && ix_coefficient(last, p->lane, &linear) == 1 && linear)
+    if (!print_subscripts_have_lane(p, x->n - 1, x->at) &&
+        ix_coefficient(last, p->lane, &linear) == 1 && linear)
         return print_text(p, "&%s", element_text(p, x));
     const Ix *flat = flat_offset(p, x);
     if (ix_coefficient(flat, p->lane, &linear) != 1 || !linear)
@@ -235,8 +240,8 @@ static const char *load_text(Printer *p, const Place *x) {
         return print_text(p, "ld8%sn(%s, %s)", suffix, pointer, p->lanes);
     if (pointer)
         return print_text(p, "ld8%s(%s)", suffix, pointer);
-    return print_text(p, "gather8%s(%s, %s, %s)", suffix, first_element(p, x), vector_ix(p, flat_offset(p, x)),
-                      print_lanes(p));
+    return print_text(p, "gather8%s(%s, %s, %s)", suffix, first_element(p, x),
+                      vector_ix(p, flat_offset(p, x)), print_lanes(p));
 }
 
 static void store_text(Printer *p, const Place *x, const Expr *value) {
@@ -256,7 +261,8 @@ static void store_text(Printer *p, const Place *x, const Expr *value) {
 }
 
 void print_store(Printer *p, const Stmt *st) {
-    Place x = st->kind == ST_STORE ? buffer_place(p, st->buffer, st->sub) : local_place(p, st->local, st->sub);
+    Place x = st->kind == ST_STORE ? buffer_place(p, st->buffer, st->sub)
+                                   : local_place(p, st->local, st->sub);
     store_text(p, &x, st->value);
 }
 
@@ -267,7 +273,8 @@ const char *print_local(Printer *p, const Local *l, const Ix *const *sub) {
             int64_t at;
             if (!ix_is_const(print_resolve(p, sub[i]), &at))
                 bug("subscript of named array %s is not constant", l->name);
-            name = print_text(p, "%s%s%lld", name, i && l->extent[i] > 10 ? "_" : "", (long long)at);
+            name =
+                print_text(p, "%s%s%lld", name, i && l->extent[i] > 10 ? "_" : "", (long long)at);
         }
         return name;
     }
@@ -288,7 +295,8 @@ static const char *source_text(Printer *p, const Expr *e) {
     const char *array = print_name(p, e->source), *suffix = p->one ? "" : memory_suffix(e->dtype);
     const Expr *index = NULL;
     Term *terms = NEW_ARRAY(p->arena, Term, e->ix->n + 1);
-    Ix rest = {.c = e->ix->c, .term = terms}; /* not resolved: a fixed lane variable is still eight values */
+    Ix rest = {.c = e->ix->c,
+               .term = terms}; /* not resolved: a fixed lane variable is still eight values */
     for (int i = 0; i < e->ix->n; i++) {
         const Term *term = &e->ix->term[i];
         if (term->atom->kind == ATOM_DATA)
@@ -299,10 +307,12 @@ static const char *source_text(Printer *p, const Expr *e) {
     const Ix *place = &rest;
     long long row = (long long)e->source->row_elements;
     bool lanes = !p->one && ix_has_lanes(p, e->ix), linear;
-    if (lanes && (print_is_vector(p, index) || ix_coefficient(place, p->lane, &linear) != 1 || !linear))
-        return print_text(p, "fetch8%s(%s, %s, %lld, %s, %s)", suffix, array, print_expr(p, index, true), row,
-                          vector_ix(p, place), print_lanes(p));
-    const char *at = print_text(p, "%lld * (int64_t)%s + %s", row, print_expr(p, index, false), print_ix(p, place));
+    if (lanes &&
+        (print_is_vector(p, index) || ix_coefficient(place, p->lane, &linear) != 1 || !linear))
+        return print_text(p, "fetch8%s(%s, %s, %lld, %s, %s)", suffix, array,
+                          print_expr(p, index, true), row, vector_ix(p, place), print_lanes(p));
+    const char *at = print_text(p, "%lld * (int64_t)%s + %s", row, print_expr(p, index, false),
+                                print_ix(p, place));
     if (!lanes)
         return print_text(p, "%s[%s]", array, at);
     if (p->lanes)
@@ -381,7 +391,8 @@ static const char *form_of(Op op, DType t, bool lanes) {
 }
 
 /* Puts the arguments in; name_v becomes name_vi on integers, name_1 or name_1i on one number. */
-static const char *fill_form(Printer *p, const char *form, DType t, const char *const *in, bool lanes) {
+static const char *fill_form(Printer *p, const char *form, DType t, const char *const *in,
+                             bool lanes) {
     Text out = {.arena = p->arena};
     bool whole = t != DT_F32 && t != DT_F64;
     const char *suffix = lanes ? whole ? "_vi(" : "_v(" : whole ? "_1i(" : "_1(";
@@ -418,7 +429,8 @@ static const char *random_text(Printer *p, const Expr *e, bool lanes) {
     if (e->op == OP_randint)
         extra = print_text(p, ", %lld, %lld", (long long)e->lo, (long long)e->hi);
     else if (e->op == OP_permutation)
-        extra = print_text(p, ", %lld%s%s", (long long)e->hi, lanes ? ", " : "", lanes ? print_lanes(p) : "");
+        extra = print_text(p, ", %lld%s%s", (long long)e->hi, lanes ? ", " : "",
+                           lanes ? print_lanes(p) : "");
     return print_text(p, "%s_%s(seed, %s, 0x%08xu, %s%s)", op_info[e->op].name, lanes ? "v" : "1",
                       print_expr(p, e->in[0], false), e->place, at, extra);
 }

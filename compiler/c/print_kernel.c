@@ -1,13 +1,15 @@
 /* print_kernel.c: a kernel's nest as a C function.
  *
- * A lane loop is printed with whole vectors first and the rest as one partial vector; at most eight rounds need no loop.
- * Kernels in which f64 or i64 appears are printed element by element, with the 32 lanes of a reduction kept as an array.
+ * A lane loop is printed with whole vectors first and the rest as one partial vector; at most eight
+ * rounds need no loop. Kernels in which f64 or i64 appears are printed element by element, with the
+ * 32 lanes of a reduction kept as an array.
  */
 #include "print_kernel.h"
 #include <string.h>
 
 const char *c_type(DType t) {
-    static const char *const name[DT_N] = {"float", "double", "int32_t", "int64_t", "unsigned char", "unsigned char"};
+    static const char *const name[DT_N] = {"float",   "double",        "int32_t",
+                                           "int64_t", "unsigned char", "unsigned char"};
     return name[t];
 }
 
@@ -28,7 +30,8 @@ const char *print_name(const Printer *p, const void *of) {
 }
 
 static bool is_taken(const Printer *p, const char *name) {
-    static const char *const reserved[] = {"t", "n", "rt", "step", "seed", "nn", "v8", "v8i", "v8u"};
+    static const char *const reserved[] = {"t",  "n",  "rt",  "step", "seed",
+                                           "nn", "v8", "v8i", "v8u"};
     for (int i = 0; i < COUNT_OF(reserved); i++)
         if (strcmp(reserved[i], name) == 0)
             return true;
@@ -123,7 +126,8 @@ static void print_let(Printer *p, const Stmt *st) {
     }
     const char *value = print_expr(p, st->value, is_lanes(p, l));
     const char *type = is_lanes(p, l) ? vector_type(l->dtype) : scalar_type(l->dtype);
-    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", type, print_new_name(p, l, l->name), value);
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", type,
+              print_new_name(p, l, l->name), value);
 }
 
 /* The subscripts of all elements of a small array, in order. */
@@ -178,7 +182,8 @@ static void print_set(Printer *p, const Stmt *st) {
         print_store(p, st);
         return;
     }
-    emit_line(&p->e, "%s = %s;", print_local(p, l, st->sub), print_expr(p, st->value, is_lanes(p, l)));
+    emit_line(&p->e, "%s = %s;", print_local(p, l, st->sub),
+              print_expr(p, st->value, is_lanes(p, l)));
 }
 
 /* Element e of the loop goes to lane e mod 32: vector e/8 mod 4. */
@@ -195,8 +200,9 @@ static void print_accumulate(Printer *p, const Stmt *st) {
     if (ix->n == 1 && ix->c == 0 && ix->term[0].k == 1)
         at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name, print_ix(p, ix));
     if (p->lanes)
-        value = print_text(p, "%s(first8(%s), %s, %s)", l->dtype == DT_F32 ? "sel8" : "sel8i", p->lanes, value,
-                           print_constant(p, l->dtype, reduce_neutral(st->op, l->dtype), true));
+        value =
+            print_text(p, "%s(first8(%s), %s, %s)", l->dtype == DT_F32 ? "sel8" : "sel8i", p->lanes,
+                       value, print_constant(p, l->dtype, reduce_neutral(st->op, l->dtype), true));
     emit_line(&p->e, "%s = %s;", at, print_join(p, join, l->dtype, at, value, !p->one));
 }
 
@@ -207,7 +213,8 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
         value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), name);
     } else {
         const char *suffix = l->dtype == DT_F32 ? "" : "i";
-        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op, suffix, name, name, name, name);
+        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op, suffix, name, name, name,
+                           name);
     }
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
               print_new_name(p, l, l->name), value);
@@ -259,7 +266,8 @@ static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
         emit_end(&p->e, "");
     } else {
         const char *name = print_new_name(p, st->var, st->var->name);
-        emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 8)", name, name, (long long)whole, name);
+        emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 8)", name, name, (long long)whole,
+                   name);
         print_scope(p, &st->body);
         emit_end(&p->e, "");
     }
@@ -323,7 +331,8 @@ static void print_tiles(Printer *p, const Stmt *st, const char *name) {
         end = print_text(p, "rt_less(%s, %s)", end, dim_text(p, st->var->extent));
     const char *last = print_new_name(p, st, "last");
     emit_line(&p->e, "const int %s = %s;", last, end);
-    emit_begin(&p->e, "for (int %s = rt_tile(t, n, %lld); %s < %s; %s++)", name, T, name, last, name);
+    emit_begin(&p->e, "for (int %s = rt_tile(t, n, %lld); %s < %s; %s++)", name, T, name, last,
+               name);
 }
 
 static void print_loop(Printer *p, const Stmt *st) {
@@ -425,11 +434,14 @@ static void scan_expr(Printer *p, Uses *u, const Expr *e) {
         scan_expr(p, u, e->in[i]);
     if (e->ix)
         scan_ix(p, u, e->ix);
-    int rank = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
+               : e->kind == EX_LOCAL ? e->local->rank
+                                     : 0;
     for (int i = 0; i < rank; i++)
         if (e->sub[i])
             scan_ix(p, u, e->sub[i]);
-    if (e->kind == EX_LOAD && e->buffer->node && e->buffer->node->op == OP_constant && e->buffer->id < 0)
+    if (e->kind == EX_LOAD && e->buffer->node && e->buffer->node->op == OP_constant &&
+        e->buffer->id < 0)
         add_table(p, u, e->buffer);
 }
 
@@ -438,7 +450,9 @@ static void scan_block(Printer *p, Uses *u, const Block *b) {
         const Stmt *st = b->stmts.at[i];
         if (st->value)
             scan_expr(p, u, st->value);
-        int rank = st->kind == ST_STORE ? st->buffer->shape.rank : st->kind == ST_SET ? st->local->rank : 0;
+        int rank = st->kind == ST_STORE ? st->buffer->shape.rank
+                   : st->kind == ST_SET ? st->local->rank
+                                        : 0;
         for (int d = 0; d < rank; d++)
             scan_ix(p, u, st->sub[d]);
         scan_block(p, u, &st->body);
@@ -470,9 +484,11 @@ static void print_table(Printer *p, const Buffer *b) {
     Text all = {.arena = p->arena};
     int64_t n = shape_elements(&b->shape);
     for (int64_t i = 0; i < n; i++)
-        text_printf(&all, "%s%s", i ? ", " : "", print_constant(p, b->dtype, b->node->attr.constant.data[i], false));
+        text_printf(&all, "%s%s", i ? ", " : "",
+                    print_constant(p, b->dtype, b->node->attr.constant.data[i], false));
     const char *name = print_new_name(p, b, b->name);
-    const char *head = print_text(p, "static const %s %s[%lld] = {", c_type(b->dtype), name, (long long)n);
+    const char *head =
+        print_text(p, "static const %s %s[%lld] = {", c_type(b->dtype), name, (long long)n);
     print_list(p, head, all.at, "};");
 }
 
@@ -549,7 +565,8 @@ static const char *parameter_of(Printer *p, const Buffer *b, bool restricted) {
     const char *name = print_new_name(p, b, b->name);
     if (!writes_buffer(p->kernel, b))
         text_add(&one, "const ");
-    buffer_declaration(&one, p->arena, b, restricted ? print_text(p, "rt_restrict %s", name) : name);
+    buffer_declaration(&one, p->arena, b,
+                       restricted ? print_text(p, "rt_restrict %s", name) : name);
     return one.at;
 }
 
@@ -569,7 +586,8 @@ static const char *parameters(Printer *p) {
         add_item(&list, print_text(p, "%s %s", scalar_type(k->scalars.at[i]->dtype),
                                    print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));
     for (int i = 0; i < k->counts.n; i++)
-        add_item(&list, print_text(p, "int %s", print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
+        add_item(&list, print_text(p, "int %s",
+                                   print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
     if (k->seed)
         add_item(&list, "uint64_t seed");
     if (k->check)

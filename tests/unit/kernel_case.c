@@ -1,4 +1,5 @@
-/* kernel_case.c: see kernel_case.h. Each run of the compiled file writes every output and written home as doubles. */
+/* kernel_case.c: see kernel_case.h. Each run of the compiled file writes every output and written
+ * home as doubles. */
 #include "kernel_case.h"
 #include "schedule.h"
 #include <errno.h>
@@ -163,7 +164,8 @@ static void run_oracle(KernelCase *c, bool single, ExpectedVec *out) {
                 vec_push(c->arena, out, (Expected){b ? b->name : "?", b, v, NULL, n->dtype});
         }
         for (int i = 0; i < region->writes.n; i++)
-            c->contents.at[region->writes.at[i].home->id] = (Tensor *)interp_value(in, region->writes.at[i].value);
+            c->contents.at[region->writes.at[i].home->id] =
+                (Tensor *)interp_value(in, region->writes.at[i].value);
     }
     memcpy(c->contents.at, saved, sizeof *saved * (size_t)c->contents.n);
 }
@@ -175,7 +177,8 @@ static void print_storage(KernelCase *c, Text *out) {
     const Program *p = c->compiler.program;
     text_add(out, "struct nn {\n    struct rt rt;\n    int64_t step;\n    struct { int none;\n");
     for (int i = 0; i < p->scalars.n; i++)
-        text_printf(out, "        %s %s;\n", c_type(p->scalars.at[i]->dtype), p->scalars.at[i]->name);
+        text_printf(out, "        %s %s;\n", c_type(p->scalars.at[i]->dtype),
+                    p->scalars.at[i]->name);
     text_add(out, "    } scalars;\n    struct { int none;\n");
     for (int i = 0; i < p->counts.n; i++)
         text_printf(out, "        int64_t %s;\n", p->counts.at[i]->name);
@@ -197,31 +200,42 @@ static void print_storage(KernelCase *c, Text *out) {
 
 static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
     const Lowered *l = c->compiler.lowered;
-    text_add(out, "RT_FN void run(struct nn *nn, int n) {\n    int t = 0;\n    (void)t, (void)n;\n");
+    text_add(out,
+             "RT_FN void run(struct nn *nn, int n) {\n    int t = 0;\n    (void)t, (void)n;\n");
     for (int i = 0; i < l->kernels.n; i++) {
         const Kernel *k = l->kernels.at[i];
         text_add(out, k->tiles > 1 ? "    for (t = 0; t < n; t++)\n        " : "    ");
         c_print_call(out, k);
         text_add(out, "\n");
-        /* what it leaves is kept where a later kernel may overwrite it: outputs are read at the end */
+        /* what it leaves is kept where a later kernel may overwrite it: outputs are read at the end
+         */
     }
     text_add(out, "}\n#include \"runtime/rt_end.h\"\nstatic struct nn state;\n");
-    text_add(out, "int main(int argc, char **argv) {\n    struct nn *nn = &state;\n    FILE *f = fopen(argv[argc - 2], \"rb\");\n"
+    text_add(out, "int main(int argc, char **argv) {\n    struct nn *nn = &state;\n    FILE *f = "
+                  "fopen(argv[argc - 2], \"rb\");\n"
                   "    double x;\n    nn->rt.seed = 42;\n    nn->rt.fault.node = -1;\n");
     for (int i = 0; i < c->scalars.n; i++)
-        text_printf(out, "    nn->scalars.%s = %.17g;\n", c->compiler.program->scalars.at[i]->name, c->scalars.at[i]);
+        text_printf(out, "    nn->scalars.%s = %.17g;\n", c->compiler.program->scalars.at[i]->name,
+                    c->scalars.at[i]);
     for (int i = 0; i < c->compiler.program->counts.n; i++)
-        text_printf(out, "    nn->counts.%s = %lld;\n", c->compiler.program->counts.at[i]->name, (long long)c->count);
+        text_printf(out, "    nn->counts.%s = %lld;\n", c->compiler.program->counts.at[i]->name,
+                    (long long)c->count);
     for (int i = 0; i < c->compiler.program->homes.n; i++) {
         const Home *h = c->compiler.program->homes.at[i];
         const Buffer *b = lower_buffer_of_home(l, h);
-        text_printf(out, "    for (int i = 0; i < %lld; i++)\n        if (fread(&x, 8, 1, f))\n            nn->b%d[i] = (%s)x;\n",
+        text_printf(out,
+                    "    for (int i = 0; i < %lld; i++)\n        if (fread(&x, 8, 1, f))\n         "
+                    "   nn->b%d[i] = (%s)x;\n",
                     (long long)shape_elements(&h->shape), b->id, c_type(b->dtype));
     }
-    text_add(out, "    fclose(f);\n    run(nn, atoi(argv[1]));\n    f = fopen(argv[argc - 1], \"wb\");\n");
+    text_add(
+        out,
+        "    fclose(f);\n    run(nn, atoi(argv[1]));\n    f = fopen(argv[argc - 1], \"wb\");\n");
     for (int i = 0; i < want->n; i++) {
         int64_t n = shape_elements(&want->at[i].value->shape);
-        text_printf(out, "    for (int i = 0; i < %lld; i++) {\n        x = (double)nn->b%d[i];\n        fwrite(&x, 8, 1, f);\n    }\n",
+        text_printf(out,
+                    "    for (int i = 0; i < %lld; i++) {\n        x = (double)nn->b%d[i];\n       "
+                    " fwrite(&x, 8, 1, f);\n    }\n",
                     (long long)n, want->at[i].buffer->id);
     }
     text_add(out, "    fclose(f);\n    return 0;\n}\n");
@@ -240,22 +254,26 @@ static bool write_program(KernelCase *c, const ExpectedVec *want) {
     print_runs(c, &out, want);
     for (int i = 0; i < c->contents.n; i++)
         text_addn(&in, (const char *)c->contents.at[i]->at,
-                  sizeof(double) * (size_t)shape_elements(&c->compiler.program->homes.at[i]->shape));
+                  sizeof(double) *
+                      (size_t)shape_elements(&c->compiler.program->homes.at[i]->shape));
     return write_file(arena_printf(c->arena, "%s/k.c", c->folder), out.at, out.n) &&
            write_file(arena_printf(c->arena, "%s/in", c->folder), in.at ? in.at : "", in.n);
 }
 
 static const char *run_program(KernelCase *c, int threads, double **values, size_t *n) {
-    const char *command = arena_printf(c->arena, "%s/k %d %s/in %s/out", c->folder, threads, c->folder, c->folder);
+    const char *command =
+        arena_printf(c->arena, "%s/k %d %s/in %s/out", c->folder, threads, c->folder, c->folder);
     size_t bytes;
     if (system(command) != 0)
         return arena_printf(c->arena, "the program ends with an error (%s)", c->folder);
-    *values = (double *)(void *)read_file(c->arena, arena_printf(c->arena, "%s/out", c->folder), &bytes);
+    *values =
+        (double *)(void *)read_file(c->arena, arena_printf(c->arena, "%s/out", c->folder), &bytes);
     *n = bytes / sizeof(double);
     return NULL;
 }
 
-/* Error at most three times that of the oracle in f32, plus a floor relative to the largest element. */
+/* Error at most three times that of the oracle in f32, plus a floor relative to the largest
+ * element. */
 static const char *compare(KernelCase *c, const ExpectedVec *want, const double *got) {
     for (int i = 0; i < want->n; i++) {
         const Expected *w = &want->at[i];
@@ -266,15 +284,17 @@ static const char *compare(KernelCase *c, const ExpectedVec *want, const double 
                 size = fmax(size, fabs(w->value->at[k]));
             rough = fmax(rough, fabs(w->value->at[k] - w->rough->at[k]));
         }
-        double floor_ = c->tolerance ? c->tolerance * size : w->dtype == DT_F64 ? 1e-12 * size : 1e-6 * size;
+        double floor_ = c->tolerance         ? c->tolerance * size
+                        : w->dtype == DT_F64 ? 1e-12 * size
+                                             : 1e-6 * size;
         if (!dtype_is_real(w->dtype))
             floor_ = rough = 0;
         for (int64_t k = 0; k < n; k++) {
             double a = w->value->at[k], b = got[k];
             if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= floor_ + 3 * rough)
                 continue;
-            return arena_printf(c->arena, "%s[%lld]: %.9g, the oracle has %.9g (%s)", w->name, (long long)k, b, a,
-                                c->folder);
+            return arena_printf(c->arena, "%s[%lld]: %.9g, the oracle has %.9g (%s)", w->name,
+                                (long long)k, b, a, c->folder);
         }
         got += n;
     }
@@ -295,8 +315,9 @@ const char *case_check(KernelCase *c) {
             return "an output has no buffer";
     if (!write_program(c, &want))
         return strerror(errno);
-    if (system(arena_printf(c->arena, "gcc -O1 -Wall -Wextra -Werror -I. -o %s/k %s/k.c -lm -pthread", c->folder,
-                            c->folder)) != 0)
+    if (system(arena_printf(c->arena,
+                            "gcc -O1 -Wall -Wextra -Werror -I. -o %s/k %s/k.c -lm -pthread",
+                            c->folder, c->folder)) != 0)
         return arena_printf(c->arena, "%s/k.c does not compile", c->folder);
     for (int i = 0; i < COUNT_OF(threads); i++) {
         const char *wrong = run_program(c, threads[i], &values, &n);

@@ -14,7 +14,7 @@ typedef struct KernelCase {
     VEC(double) scalars;    /* by id */
     int64_t count;          /* run-time value of every count */
     const char *folder;
-    double tolerance;       /* relative to the largest element of a value; 0: the default of its type */
+    double tolerance; /* relative to the largest element of a value; 0: the default of its type */
 } KernelCase;
 
 KernelCase *case_new(DType real);
@@ -29,8 +29,9 @@ void case_output(KernelCase *c, Node *n);
 void case_write(KernelCase *c, Home *h, Node *value);
 /* Lowers; returns the number of kernels. */
 int case_lower(KernelCase *c);
-/* Lowers if that was not done, prints, compiles with gcc -O1 -Wall -Wextra -Werror, runs with 1, 2 and 7 threads' shares of
- * tiles. NULL: all values agree with the oracle and all runs with each other, else what is wrong. */
+/* Lowers if that was not done, prints, compiles with gcc -O1 -Wall -Wextra -Werror, runs with 1, 2
+ * and 7 threads' shares of tiles. NULL: all values agree with the oracle and all runs with each
+ * other, else what is wrong. */
 const char *case_check(KernelCase *c);
 void case_free(KernelCase *c);
 

@@ -1,4 +1,5 @@
-/* test_fuse.c: what is one kernel, what is stored, what is updated in place. Values are test_kernels.c's business. */
+/* test_fuse.c: what is one kernel, what is stored, what is updated in place. Values are
+ * test_kernels.c's business. */
 #include "kernel_case.h"
 #include "schedule.h"
 #include <criterion/criterion.h>
@@ -35,9 +36,11 @@ Test(fuse, chain_of_maps_is_one_kernel) {
 
 Test(fuse, moments_and_weight_are_one_stream) {
     KernelCase *c = case_new(DT_F32);
-    Home *w = case_home(c, "w", DT_F32, SHAPE(50), -1, 1), *m = case_home(c, "m", DT_F32, SHAPE(50), -1, 1);
+    Home *w = case_home(c, "w", DT_F32, SHAPE(50), -1, 1),
+         *m = case_home(c, "m", DT_F32, SHAPE(50), -1, 1);
     Home *v = case_home(c, "v", DT_F32, SHAPE(50), 0, 1);
-    Node *grad = case_input(c, "grad", DT_F32, SHAPE(50), -1, 1), *k = constant_like(c->g, grad, 0.9);
+    Node *grad = case_input(c, "grad", DT_F32, SHAPE(50), -1, 1),
+         *k = constant_like(c->g, grad, 0.9);
     Node *m1 = graph_fma(c->g, graph_read(c->g, m), k, grad);
     Node *v1 = graph_fma(c->g, graph_read(c->g, v), k, graph_binary(c->g, OP_mul, grad, grad));
     Node *step = graph_binary(c->g, OP_div, m1, graph_unary(c->g, OP_sqrt, v1));
@@ -65,7 +68,8 @@ Test(fuse, rows_and_columns_are_two_kernels) {
 
 Test(fuse, epilogue_stays_with_its_contraction) {
     KernelCase *c = case_new(DT_F32);
-    Node *x = case_input(c, "x", DT_F32, SHAPE(1, 30, 40), -1, 1), *w = case_input(c, "w", DT_F32, SHAPE(1, 40, 20), -1, 1);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(1, 30, 40), -1, 1),
+         *w = case_input(c, "w", DT_F32, SHAPE(1, 40, 20), -1, 1);
     Node *b = case_input(c, "b", DT_F32, SHAPE(20), -1, 1);
     Shape s = SHAPE(30, 20);
     Node *y = graph_reshape(c->g, graph_dot(c->g, x, w, false, false), &s);
@@ -104,7 +108,8 @@ Test(fuse, copy_where_an_update_would_overtake_a_reader) {
     bool written = false;
     for (int i = 0; i < l->kernels.n; i++) {
         for (int r = 0; r < l->kernels.at[i]->reads.n; r++)
-            cr_expect(!written || l->kernels.at[i]->reads.at[r].buffer->home != w, "reads w after its update");
+            cr_expect(!written || l->kernels.at[i]->reads.at[r].buffer->home != w,
+                      "reads w after its update");
         for (int r = 0; r < l->kernels.at[i]->writes.n; r++)
             written |= l->kernels.at[i]->writes.at[r].buffer->home == w;
     }

@@ -1,4 +1,5 @@
-/* test_kernels.c: graphs lowered to kernels give the oracle's values, the same bits for any number of threads. */
+/* test_kernels.c: graphs lowered to kernels give the oracle's values, the same bits for any number
+ * of threads. */
 #include "kernel_case.h"
 #include <criterion/criterion.h>
 
@@ -19,7 +20,9 @@ static void check(KernelCase *c) {
 static Node *apply(Graph *g, Op op, Node *x, Node *positive) {
     switch (op_info[op].args) {
     case 1:
-        return graph_unary(g, op, op == OP_log || op == OP_sqrt || op == OP_rsqrt || op == OP_log1p ? positive : x);
+        return graph_unary(
+            g, op,
+            op == OP_log || op == OP_sqrt || op == OP_rsqrt || op == OP_log1p ? positive : x);
     case 2:
         return graph_binary(g, op, op == OP_pow ? positive : x, op == OP_pow ? x : positive);
     default:
@@ -32,8 +35,8 @@ static void all_maps(DType t) {
     Node *x = case_input(c, "x", t, SHAPE(3, 13), -0.95, 0.95);
     Node *p = case_input(c, "p", t, SHAPE(3, 13), 0.1, 3);
     for (int op = 0; op < OP_N; op++) {
-        if (op_info[op].kind != KIND_MAP || op == OP_cast || op == OP_not || op == OP_and || op == OP_or ||
-            op == OP_where)
+        if (op_info[op].kind != KIND_MAP || op == OP_cast || op == OP_not || op == OP_and ||
+            op == OP_or || op == OP_where)
             continue;
         Node *y = apply(c->g, (Op)op, x, p);
         case_output(c, y->dtype == DT_BOOL ? graph_where(c->g, y, x, p) : y);
@@ -57,7 +60,8 @@ Test(kernels, maps_f64) {
 Test(kernels, maps_of_integers) {
     KernelCase *c = case_new(DT_F32);
     static const Op op[] = {OP_add, OP_sub, OP_mul, OP_floordiv, OP_mod, OP_minimum, OP_maximum};
-    Node *x = case_input(c, "x", DT_I32, SHAPE(29), -20, 20), *y = case_input(c, "y", DT_I32, SHAPE(29), 1, 9);
+    Node *x = case_input(c, "x", DT_I32, SHAPE(29), -20, 20),
+         *y = case_input(c, "y", DT_I32, SHAPE(29), 1, 9);
     for (int i = 0; i < COUNT_OF(op); i++)
         case_output(c, graph_binary(c->g, op[i], x, y));
     case_output(c, graph_unary(c->g, OP_abs, graph_unary(c->g, OP_neg, x)));
@@ -83,12 +87,14 @@ Test(kernels, movement_folds_into_loads) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(4, 6, 10), -2, 2);
     Node *row = case_input(c, "row", DT_F32, SHAPE(1, 10), -2, 2);
-    Shape flat = SHAPE(24, 10), swapped = SHAPE(10, 24), part = SHAPE(3, 3, 4), wide = SHAPE(24, 10);
+    Shape flat = SHAPE(24, 10), swapped = SHAPE(10, 24), part = SHAPE(3, 3, 4),
+          wide = SHAPE(24, 10);
     Node *y = graph_reshape(c->g, x, &flat);
     case_output(c, graph_binary(c->g, OP_add, y, graph_broadcast(c->g, row, &wide)));
     Node *back = graph_permute(c->g, x, (const int[]){2, 0, 1});
     case_output(c, graph_unary(c->g, OP_neg, graph_reshape(c->g, back, &swapped)));
-    Node *cut = graph_slice(c->g, x, (const int64_t[]){1, 5, 2}, (const int64_t[]){1, -2, 2}, &part);
+    Node *cut =
+        graph_slice(c->g, x, (const int64_t[]){1, 5, 2}, (const int64_t[]){1, -2, 2}, &part);
     case_output(c, graph_unary(c->g, OP_abs, cut));
     case_output(c, back);
     check(c);
@@ -96,7 +102,8 @@ Test(kernels, movement_folds_into_loads) {
 
 Test(kernels, concat_and_pad) {
     KernelCase *c = case_new(DT_F32);
-    Node *x = case_input(c, "x", DT_F32, SHAPE(3, 5), -2, 2), *y = case_input(c, "y", DT_F32, SHAPE(3, 11), -2, 2);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(3, 5), -2, 2),
+         *y = case_input(c, "y", DT_F32, SHAPE(3, 11), -2, 2);
     case_output(c, graph_concat(c->g, 3, (Node *[]){x, graph_unary(c->g, OP_neg, y), x}, 1));
     Shape padded = SHAPE(6, 9);
     case_output(c, graph_pad(c->g, x, (const int64_t[]){2, 1}, &padded, 7));
@@ -148,7 +155,8 @@ Test(kernels, long_rows) {
 
 Test(kernels, products_and_integers) {
     KernelCase *c = case_new(DT_F32);
-    Node *x = case_input(c, "x", DT_F32, SHAPE(5, 37), 0.8, 1.2), *y = case_input(c, "y", DT_I32, SHAPE(5, 37), -9, 9);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(5, 37), 0.8, 1.2),
+         *y = case_input(c, "y", DT_I32, SHAPE(5, 37), -9, 9);
     case_output(c, graph_reduce(c->g, OP_prod, x, 2));
     case_output(c, graph_reduce(c->g, OP_sum, y, 2));
     case_output(c, graph_reduce(c->g, OP_max, y, 1));
@@ -193,14 +201,16 @@ static Node *constant_like(Graph *g, Node *x, double v) {
 static Node *cross_entropy(Graph *g, Node *z, Node *label) {
     Node *shifted = graph_binary(g, OP_sub, z, keep(g, OP_max, z));
     Node *sum = graph_reduce(g, OP_sum, graph_unary(g, OP_exp, shifted), 2);
-    Node *loss = graph_binary(g, OP_sub, graph_unary(g, OP_log, sum), graph_pick(g, shifted, label));
+    Node *loss =
+        graph_binary(g, OP_sub, graph_unary(g, OP_log, sum), graph_pick(g, shifted, label));
     Node *total = graph_reduce(g, OP_sum, loss, 1);
     return graph_binary(g, OP_div, total, constant_like(g, total, (double)z->shape.dim[0].n));
 }
 
 Test(kernels, cross_entropy_and_its_gradient) {
     KernelCase *c = case_new(DT_F32);
-    Node *z = case_input(c, "z", DT_F32, SHAPE(64, 10), -3, 3), *label = case_input(c, "label", DT_I32, SHAPE(64), 0, 10);
+    Node *z = case_input(c, "z", DT_F32, SHAPE(64, 10), -3, 3),
+         *label = case_input(c, "label", DT_I32, SHAPE(64), 0, 10);
     Node *loss = cross_entropy(c->g, z, label), *dz, *blame;
     cr_assert(grad_build(c->g, loss, &z, 1, &dz, &blame));
     case_output(c, graph_check(c->g, loss));
@@ -210,11 +220,15 @@ Test(kernels, cross_entropy_and_its_gradient) {
 
 Test(kernels, layernorm_and_its_gradient) {
     KernelCase *c = case_new(DT_F32);
-    Node *x = case_input(c, "x", DT_F32, SHAPE(12, 96), -3, 3), *gamma = case_input(c, "gamma", DT_F32, SHAPE(96), 0, 2);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(12, 96), -3, 3),
+         *gamma = case_input(c, "gamma", DT_F32, SHAPE(96), 0, 2);
     Node *n = graph_constant(c->g, DT_F32, &x->shape, 96);
     Node *d = graph_binary(c->g, OP_sub, x, graph_binary(c->g, OP_div, keep(c->g, OP_sum, x), n));
     Node *var = graph_binary(c->g, OP_div, keep(c->g, OP_sum, graph_binary(c->g, OP_mul, d, d)), n);
-    Node *y = graph_binary(c->g, OP_mul, d, graph_unary(c->g, OP_rsqrt, graph_binary(c->g, OP_add, var, constant_like(c->g, var, 1e-5))));
+    Node *y =
+        graph_binary(c->g, OP_mul, d,
+                     graph_unary(c->g, OP_rsqrt,
+                                 graph_binary(c->g, OP_add, var, constant_like(c->g, var, 1e-5))));
     y = graph_binary(c->g, OP_mul, y, graph_broadcast_to(c->g, gamma, &x->shape));
     case_output(c, y);
     Node *loss = graph_reduce(c->g, OP_sum, graph_unary(c->g, OP_sin, y), 3), *dx[2], *blame;
@@ -236,7 +250,8 @@ Test(kernels, gather_pick_scatter) {
     Node *column = case_input(c, "column", DT_I32, SHAPE(11), 0, 6);
     case_output(c, graph_pick(c->g, table, column));
     case_output(c, graph_scatter_add(c->g, table, index, graph_unary(c->g, OP_abs, rows)));
-    Node *flat = case_input(c, "flat", DT_F32, SHAPE(11), -1, 1), *more = case_input(c, "more", DT_F32, SHAPE(4, 5), 0, 1);
+    Node *flat = case_input(c, "flat", DT_F32, SHAPE(11), -1, 1),
+         *more = case_input(c, "more", DT_F32, SHAPE(4, 5), 0, 1);
     case_output(c, graph_scatter_add(c->g, flat, index, more));
     case_output(c, graph_gather(c->g, flat, index));
     check(c);
@@ -286,7 +301,8 @@ Test(kernels, update_in_place_after_readers) {
 
 Test(kernels, homes_change_places) {
     KernelCase *c = case_new(DT_F32);
-    Home *a = case_home(c, "a", DT_F32, SHAPE(40), -1, 1), *b = case_home(c, "b", DT_F32, SHAPE(40), -1, 1);
+    Home *a = case_home(c, "a", DT_F32, SHAPE(40), -1, 1),
+         *b = case_home(c, "b", DT_F32, SHAPE(40), -1, 1);
     Node *x = graph_read(c->g, a), *y = graph_read(c->g, b);
     case_write(c, a, y);
     case_write(c, b, x);
@@ -297,7 +313,8 @@ Test(kernels, reversed_in_its_own_home) {
     KernelCase *c = case_new(DT_F32);
     Home *a = case_home(c, "a", DT_F32, SHAPE(40), -1, 1);
     Shape s = SHAPE(40);
-    Node *x = graph_slice(c->g, graph_read(c->g, a), (const int64_t[]){39}, (const int64_t[]){-1}, &s);
+    Node *x =
+        graph_slice(c->g, graph_read(c->g, a), (const int64_t[]){39}, (const int64_t[]){-1}, &s);
     case_write(c, a, graph_unary(c->g, OP_neg, x));
     check(c);
 }
@@ -375,10 +392,12 @@ static Node *two_dims(Graph *g, Node *x, Node *y, bool ta, bool tb) {
 
 static Node *linear(KernelCase *c, Node *x, Layer *l, int64_t out, const char *name) {
     int64_t in = x->shape.dim[1].n;
-    l->w = case_home(c, arena_printf(c->arena, "%s_w", name), c->g->real, SHAPE(in, out), -0.3, 0.3);
+    l->w =
+        case_home(c, arena_printf(c->arena, "%s_w", name), c->g->real, SHAPE(in, out), -0.3, 0.3);
     l->b = case_home(c, arena_printf(c->arena, "%s_b", name), c->g->real, SHAPE(out), -0.3, 0.3);
     Node *y = two_dims(c->g, x, graph_read(c->g, l->w), false, false);
-    return graph_binary(c->g, OP_add, y, graph_broadcast_to(c->g, graph_read(c->g, l->b), &y->shape));
+    return graph_binary(c->g, OP_add, y,
+                        graph_broadcast_to(c->g, graph_read(c->g, l->b), &y->shape));
 }
 
 static Node *relu(Graph *g, Node *x) {
@@ -393,10 +412,12 @@ static Node *read_of(Graph *g, const Home *h) {
     return NULL;
 }
 
-static void train_step(DType t, int64_t batch, int64_t in, int64_t hidden, int64_t out, int kernels) {
+static void train_step(DType t, int64_t batch, int64_t in, int64_t hidden, int64_t out,
+                       int kernels) {
     KernelCase *c = case_new(t);
     Layer layer[2];
-    Node *x = case_input(c, "x", t, SHAPE(batch, in), -1, 1), *label = case_input(c, "label", DT_I32, SHAPE(batch), 0, (double)out);
+    Node *x = case_input(c, "x", t, SHAPE(batch, in), -1, 1),
+         *label = case_input(c, "label", DT_I32, SHAPE(batch), 0, (double)out);
     Node *h = relu(c->g, linear(c, x, &layer[0], hidden, "l0"));
     Node *z = linear(c, h, &layer[1], out, "l1");
     h->name = "h";
@@ -472,7 +493,8 @@ static Node *random_move(Graph *g, Random *r, Node *x) {
 }
 
 static Node *random_node(Graph *g, Random *r, Node *const *pool, int n) {
-    static const Op unary[] = {OP_neg, OP_abs, OP_tanh, OP_sin, OP_sigmoid}, binary[] = {OP_add, OP_sub, OP_mul, OP_maximum};
+    static const Op unary[] = {OP_neg, OP_abs, OP_tanh, OP_sin, OP_sigmoid},
+                    binary[] = {OP_add, OP_sub, OP_mul, OP_maximum};
     Node *x = pool[n - 1 - draw(r, n < 6 ? n : 6)];
     int rank = x->shape.rank;
     switch (draw(r, 8)) {
@@ -493,7 +515,8 @@ static Node *random_node(Graph *g, Random *r, Node *const *pool, int n) {
             sum = graph_unary(g, OP_tanh, sum);
             if (draw(r, 3) == 0)
                 return sum;
-            return graph_binary(g, OP_sub, x, graph_broadcast(g, graph_reshape(g, sum, &kept), &x->shape));
+            return graph_binary(g, OP_sub, x,
+                                graph_broadcast(g, graph_reshape(g, sum, &kept), &x->shape));
         }
         return graph_unary(g, OP_sin, x);
     case 5:
@@ -505,7 +528,8 @@ static Node *random_node(Graph *g, Random *r, Node *const *pool, int n) {
         }
         return graph_unary(g, OP_abs, x);
     case 6:
-        return rank ? graph_cumsum(g, graph_unary(g, OP_sin, x), draw(r, rank), draw(r, 2) != 0) : x;
+        return rank ? graph_cumsum(g, graph_unary(g, OP_sin, x), draw(r, rank), draw(r, 2) != 0)
+                    : x;
     default:
         break;
     }
@@ -523,7 +547,8 @@ static void random_case(uint64_t seed) {
     VEC(Node *) pool = {0};
     static const char *const name[] = {"a", "b", "c", "d"};
     int64_t rows = 1 + draw(&r, 12), columns = 1 + draw(&r, 40);
-    const Shape shapes[] = {SHAPE(rows, columns), SHAPE(rows, columns), SHAPE(3, rows, columns), SHAPE(columns)};
+    const Shape shapes[] = {SHAPE(rows, columns), SHAPE(rows, columns), SHAPE(3, rows, columns),
+                            SHAPE(columns)};
     Home *home[4];
     for (int i = 0; i < 4; i++) {
         home[i] = case_home(c, name[i], DT_F32, shapes[i], -1, 1);
