@@ -173,6 +173,50 @@ Test(simplify, identities) {
     oracle_free(o);
 }
 
+Test(simplify, casts_that_lose_something_stay) {
+    static const DType ways[][2] = {
+        {DT_F32, DT_I32}, {DT_F64, DT_F32}, {DT_I32, DT_F32}, {DT_I32, DT_U8}, {DT_F32, DT_BOOL}};
+    for (int i = 0; i < COUNT_OF(ways); i++) {
+        Oracle *o = oracle_new(DT_F32, 1);
+        const Shape s = shape_of(1, (int64_t[]){50});
+        Node *x = oracle_input(o, ways[i][0], &s, 0, 400);
+        Node *y = graph_cast(o->graph, graph_cast(o->graph, x, ways[i][1]), DT_I64);
+        for (int k = 0; k < 50; k++) { /* with digits that a float does not have */
+            double value = oracle_contents(o, x)->at[k];
+            value = ways[i][0] == DT_I32   ? 16777217 + k
+                    : ways[i][0] == DT_F64 ? value + 1e9
+                                           : value;
+            oracle_contents(o, x)->at[k] = value;
+        }
+        output(o, y);
+        Results was = evaluate(o);
+        run(o, simplify);
+        Results is = evaluate(o);
+        results_are_equal(&was, &is, (uint64_t)i);
+        cr_assert_eq(count_op(o, OP_cast), 2);
+        oracle_free(o);
+    }
+}
+
+Test(simplify, not_of_a_comparison) {
+    static const Op ops[] = {OP_eq, OP_ne, OP_lt, OP_le};
+    for (int i = 0; i < COUNT_OF(ops); i++) {
+        Oracle *o = oracle_new(DT_F32, 1);
+        const Shape s = shape_of(1, (int64_t[]){5});
+        Node *x = oracle_input(o, DT_F32, &s, 0, 1), *y = oracle_input(o, DT_F32, &s, 0, 1);
+        static const double xs[] = {1, 2, 3, NAN, 5}, ys[] = {1, 3, 2, 4, NAN};
+        memcpy(oracle_contents(o, x)->at, xs, sizeof xs);
+        memcpy(oracle_contents(o, y)->at, ys, sizeof ys);
+        output(o, graph_unary(o->graph, OP_not, graph_binary(o->graph, ops[i], x, y)));
+        Results was = evaluate(o);
+        run(o, simplify);
+        Results is = evaluate(o);
+        results_are_equal(&was, &is, (uint64_t)i);
+        cr_assert_eq(count_op(o, OP_not), i >= 2); /* a < b is no opposite of b <= a: NaN */
+        oracle_free(o);
+    }
+}
+
 Test(simplify, a_division_by_a_power_of_two_is_a_product) {
     Oracle *o = oracle_new(DT_F32, 1);
     Node *x = matrix(o, 3, 4);
