@@ -287,6 +287,35 @@ static Value fold_side(Build *b, const FoldValue *f, const char *side, Span at) 
     return (Value){.kind = V_SPLIT, .split = s};
 }
 
+/* The number of rows as far as the program says it; 0: it is known when the file is read. */
+static int64_t known_rows(Build *b, const Split *s) {
+    const DataInfo *info = data_info(b, s->set);
+    Ast *rows = info->decl->data.rows;
+    int64_t n = 0;
+    if (s->group >= 0)
+        return s->set->groups[s->group].folds || s->of ? 0 : s->amount;
+    if (rows)
+        value_to_int(b, build_expr(b, info->env, rows), "the number of rows", rows->span, &n);
+    return n;
+}
+
+/* digits.all.image: all rows as one tensor (C3) */
+static Value whole_field(Build *b, Split *s, int field, Span at) {
+    int64_t n = known_rows(b, s);
+    if (!b->task)
+        build_error(b, at, "data is read when a task starts: use '%s' in a task", s->name);
+    else if (n < 1)
+        build_error(b, at,
+                    "the rows of '%s' are counted when the file is read; for a tensor of all say "
+                    "how many, as in data %s(…) rows 144",
+                    s->name, s->set->name);
+    if (!b->task || n < 1)
+        return value_poison;
+    data_use(b, s->set);
+    Home *h = field_whole(b, data_info(b, s->set), s, field, n, at);
+    return h ? value_node(home_value(b, h)) : value_poison;
+}
+
 Value data_field(Build *b, Value base, const char *name, Span at) {
     if (base.kind == V_DATA) {
         Split *s = data_split(b, base.data, name);
@@ -305,10 +334,10 @@ Value data_field(Build *b, Value base, const char *name, Span at) {
     }
     for (int i = 0; i < s->set->nfields; i++)
         if (strcmp(s->set->fields[i], name) == 0) {
-            build_error(b, at, "not supported yet: whole data as a tensor; walk it in batches");
-            return value_poison;
+            return whole_field(b, s, i, at);
         }
-    build_error(b, at, "'%s' has no '%s': it has rows, batches(…) and its fields", s->name, name);
+    build_error(b, at, "'%s' has no '%s': it has rows, batches(…) and %s", s->name, name,
+                field_list(b, s->set));
     return value_poison;
 }
 

@@ -14,6 +14,13 @@ typedef struct FieldUse {
     Region *region;
 } FieldUse;
 
+/* All rows of a split as one tensor, filled when the set is read. */
+typedef struct Whole {
+    const Split *split;
+    int field;
+    Home *home;
+} Whole;
+
 /* What build knows of a data set beyond Program's view. */
 typedef struct DataInfo {
     DataSet *set;
@@ -23,6 +30,7 @@ typedef struct DataInfo {
     VEC(DataSource *) sources;
     VEC(const Ast *) calls; /* the call that each source was made from */
     Home **mean, **scale;   /* by field: standardize; NULL: not */
+    VEC(Whole) wholes;
 } DataInfo;
 
 DataInfo *data_info(Build *b, const DataSet *set);
@@ -38,6 +46,7 @@ DType field_type(Build *b, const FieldUse *f); /* declared element type */
 Ast *field_expr(const DataInfo *info, int section, const char *field);
 Node *field_raw(Build *b, DataInfo *info,
                 FieldUse *f); /* before it is standardized; NULL after an error */
+Home *field_whole(Build *b, DataInfo *info, Split *split, int field, int64_t rows, Span at);
 void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at);
 
 #endif

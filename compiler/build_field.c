@@ -136,6 +136,41 @@ Value field_value(Build *b, FieldUse *f, Span at) {
     return value_node(n);
 }
 
+/* ---- whole data: one batch of all rows, read before the task ---- */
+
+static FieldUse *one_loop(Build *b, LoopInfo *loop, Split *split, int field, int64_t size,
+                          bool keep, Span at) {
+    bool no = false;
+    HExpr *steps = NULL;
+    BatchesValue one = {1, &split, &size, &no, &keep, &steps, at};
+    loop_begin(b, loop, HS_BATCHES, at);
+    return data_loops(b, &one, loop->stmt, field, at);
+}
+
+Home *field_whole(Build *b, DataInfo *info, Split *split, int field, int64_t rows, Span at) {
+    for (int i = 0; i < info->wholes.n; i++) {
+        const Whole *w = &info->wholes.at[i];
+        if (w->split == split && w->field == field)
+            return w->home;
+    }
+    const char *name = info->set->fields[field];
+    Place old = place_enter(b, info->set->prologue);
+    b->region->name = arena_printf(b->arena, "read_%s", name);
+    LoopInfo loop = {0};
+    FieldUse *use = one_loop(b, &loop, split, field, rows, false, at);
+    Value v = field_value(b, use, at);
+    Home *h = NULL;
+    if (v.kind == V_TENSOR) {
+        h = home_new(b, HOME_CONST, name, v.node->dtype, &v.node->shape, at);
+        h->path = arena_printf(b->arena, "%s.%s", split->name, name);
+        home_write(b, h, graph_unary(b->g, OP_stop, v.node));
+    }
+    loop_end(b, &loop);
+    place_leave(b, &old);
+    vec_push(b->arena, &info->wholes, (Whole){split, field, h});
+    return h;
+}
+
 /* ---- standardize: mean and deviation of a split, two passes in f64, when the set is read ---- */
 
 typedef struct Stat {
@@ -153,18 +188,7 @@ static void stat_pass(Build *b, Stat *s, Home *mean) {
     home_write(b, s->total, graph_constant(b->g, DT_F64, &s->total->shape, 0));
     home_write(b, s->rows, graph_constant(b->g, DT_F64, &scalar, 0));
     LoopInfo loop = {0};
-    loop_begin(b, &loop, HS_BATCHES, s->span);
-    BatchesValue one = {.n = 1};
-    Split *split = s->split;
-    int64_t size = ROWS;
-    bool no = false, yes = true;
-    HExpr *steps = NULL;
-    one.splits = &split;
-    one.sizes = &size;
-    one.shuffle = &no;
-    one.keep_last = &yes;
-    one.steps = &steps;
-    FieldUse *use = data_loops(b, &one, loop.stmt, s->field, s->span);
+    FieldUse *use = one_loop(b, &loop, s->split, s->field, ROWS, true, s->span);
     Node *x = field_raw(b, s->info, use);
     if (x) {
         x = graph_cast(b->g, x, DT_F64);
