@@ -115,10 +115,15 @@ static void look_at(Dot *d, DotOperand *o, bool right) {
 
 /* ---- cutting ---- */
 
-/* m rows as tiles of `most` rows or fewer whose heights differ by one at most: none is so low that
- * the multiply units idle. */
-static void cut_rows(Dot *d, int64_t most) {
+/* m rows as tiles of `most` rows or fewer: of one height when one of 6, 5, 4 divides m (8 chains
+ * are enough for the multiply units, and the text has one tile), else of two that differ by one. */
+static void cut_rows(Dot *d, int64_t most, bool one_height) {
     int64_t tiles = (d->m.n + most - 1) / most;
+    for (int64_t h = most; one_height && h >= 4; h--)
+        if (d->m.n % h == 0) {
+            tiles = d->m.n / h;
+            break;
+        }
     d->height = (d->m.n + tiles - 1) / tiles;
     d->tall = d->m.n - tiles * (d->height - 1);
     d->low = tiles - d->tall;
@@ -357,10 +362,14 @@ static bool copy_pays_right(const Dot *d) {
 }
 
 static bool copy_pays_left(const Dot *d) {
+    enum { LONG = 128 };
     const DotOperand *l = &d->left;
+    int64_t stride = l->along_k * 4;
     if (l->along_k == 0 && d->k.n > 1)
         return true;
-    return l->along_k != 1 && all_panels(d) >= 4 && !lines_stay(d->k.n, l->along_k * 4, L1_SETS);
+    if (l->along_k == 1 || all_panels(d) < 4 || lines_stay(d->k.n, stride, L1_SETS))
+        return false;
+    return d->k.n >= LONG || !lines_stay(d->k.n, stride, L2_SETS);
 }
 
 /* ---- loops around the tile ---- */
@@ -430,12 +439,16 @@ static int ops_after(const Dot *d, const Node *n, int limit) {
     return ops;
 }
 
+/* Written out for each accumulator or as a loop: the array costs some 20 cycles a tile. */
 static bool is_long_epilogue(const Dot *d) {
-    enum { LONG = 7 };
-    int ops = 0;
-    for (int i = 0; i < d->s->group->stores.n && ops < LONG; i++)
-        ops += ops_after(d, d->s->group->stores.at[i].node, LONG - ops);
-    return ops >= LONG || d->s->group->stores.n > 2;
+    enum { DEEP = 128, SHORT = 3, LONG = 7 };
+    int limit = d->k.n >= DEEP ? SHORT : LONG, ops = 0;
+    for (int i = 0; i < d->s->group->stores.n && ops < limit; i++) {
+        const GroupStore *store = &d->s->group->stores.at[i];
+        ops += i > 0 || store->buffer->dtype != DT_F32 ? 2 : 0;
+        ops += ops_after(d, store->node, LONG - ops);
+    }
+    return ops >= limit;
 }
 
 static void schedule_tiled(Dot *d) {
@@ -446,7 +459,9 @@ static void schedule_tiled(Dot *d) {
     look_at(d, &d->right, true);
     s->kernel->reads.n = 0; /* only looked at */
     bool one_vector = d->panels == 0 && d->narrow <= LANES;
-    cut_rows(d, one_vector ? 12 : 6);
+    bool near = d->right.along_other != 1 || d->right.padded ||
+                lines_stay(d->k.n, d->right.along_k * 4, L1_SETS);
+    cut_rows(d, one_vector ? 12 : 6, near);
     cut_blocks(d);
     d->by_rows = d->m.count || is_long_epilogue(d);
     bool left = copy_pays_left(d), right = copy_pays_right(d);
