@@ -55,14 +55,16 @@ static const char *kernel_name(const Sched *s) {
     if (g->stores.n == 0)
         return "check";
     const Buffer *b = g->stores.at[0].buffer;
-    for (int i = 0; i < g->stores.n; i++) {
+    const Buffer *named = NULL; /* by the user, or at least no home */
+    for (int i = g->stores.n - 1; i >= 0; i--) {
         const Buffer *other = g->stores.at[i].buffer;
-        if (!other->home)
-            return arena_printf(s->arena, "make_%s", other->name);
-        if (other->home->kind == HOME_PARAM) /* rather than its moments */
+        if (!other->home && (other->node->name || !named))
+            named = other;
+        if (other->home && other->home->kind == HOME_PARAM) /* rather than its moments */
             b = other;
     }
-    return arena_printf(s->arena, "update_%s", b->name);
+    return named ? arena_printf(s->arena, "make_%s", named->name)
+                 : arena_printf(s->arena, "update_%s", b->name);
 }
 
 static bool name_is_taken(const Lowered *l, const char *name) {
