@@ -12,7 +12,7 @@
 KernelCase *case_new(DType real) {
     Arena *a = arena_new();
     KernelCase *c = NEW(a, KernelCase);
-    char folder[] = "/tmp/nnc-kernel-" "XX" "XXXX";
+    char folder[] = "/tmp/nnc-kernel-" "XX" "XX" "XX";
     c->arena = c->compiler.arena = a;
     c->compiler.program = NEW(a, Program);
     c->compiler.program->arena = a;
