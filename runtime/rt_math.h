@@ -254,17 +254,21 @@ RT_MATH_INLINE vf log_split_v(vf x, vf *m) {
     return i2f_v(e);
 }
 
-/* log at the ends: 0 and denormals, negative numbers, infinity, NaN. */
-RT_MATH_INLINE vf log_ends_v(vf x, vf inner) {
+/* Where log is a plain number; other arguments are taken as 1 and mended by the caller. */
+RT_MATH_INLINE vi log_inside_v(vf x) {
+    return (x >= RT_TINY) & (x < RT_INF);
+}
+
+/* Gives what lies outside: 0 and denormals, negative numbers, infinity, NaN. */
+RT_MATH_INLINE vf log_ends_v(vi inside, vf x, vf inner) {
     vf low = sel_v(x < 0.0f, bc_v(RT_NAN), bc_v(-RT_INF));
-    vf high = x; /* infinity or NaN */
-    vi tiny = x < RT_TINY;
-    return sel_v((x >= RT_TINY) & (x < RT_INF), inner, sel_v(tiny, low, high));
+    return sel_v(inside, inner, sel_v(x < RT_TINY, low, x));
 }
 
 /* Natural logarithm, 0.8 ulp: log m = f - f^2/2 + f^3 p(f), f = m - 1. */
 RT_MATH_INLINE vf log_v(vf x) {
-    vf m, e = log_split_v(x, &m);
+    vi inside = log_inside_v(x);
+    vf m, e = log_split_v(sel_v(inside, x, bc_v(1.0f)), &m);
     vf f = m - 1.0f;
     vf p = fma_v(f, bc_v(-0.0763442963f), bc_v(0.127615497f));
     p = fma_v(p, f, bc_v(-0.131601945f));
@@ -276,7 +280,7 @@ RT_MATH_INLINE vf log_v(vf x) {
     vf z = f * f;
     vf r = fma_v(z * f, p, e * RT_LN2_LO);
     r = fma_v(z, bc_v(-0.5f), r) + f;
-    return log_ends_v(x, fma_v(e, bc_v(RT_LN2), r));
+    return log_ends_v(inside, x, fma_v(e, bc_v(RT_LN2), r));
 }
 
 /* log(1 + x), 1.5 ulp: what was lost in u = 1 + x comes back as a first-order term. */
@@ -285,7 +289,7 @@ RT_MATH_FN vf log1p_v(vf x) {
     vf lost = x - (u - 1.0f);
     vf r = log_v(u) + lost / u;
     r = sel_v(u == 1.0f, x, r);
-    return sel_v((u > 0.0f) & (u < RT_INF), r, log_ends_v(u, u));
+    return log_ends_v((u > 0.0f) & (u < RT_INF), u, r);
 }
 
 /* log x as h + l, exact to about 2^-36 of it, for x normal and positive:
