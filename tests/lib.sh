@@ -1,0 +1,110 @@
+# lib.sh: shell functions that the test scripts share; `. tests/lib.sh` in the root of the repository.
+# tests/run.sh sets ROOT, NNC, BUILD, CC; by hand a script runs with what `make` has built.
+#
+# After it: $work is a folder that is gone when the script ends; `wrong TEXT` notes a failure, and
+# `finish` ends the script with 1 when there was one.
+ROOT=${ROOT:-$PWD} BUILD=${BUILD:-$PWD/build} CC=${CC:-gcc}
+NNC=$(realpath "${NNC:-$BUILD/nnc}")
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+wrong() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" = 0 ] || exit 1
+    exit 0
+}
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+have() {
+    command -v "$1" >/dev/null
+}
+
+# small_of MODEL: sets the array `small` to the options of its line `# small: …`
+small_of() {
+    read -ra small <<<"$(sed -n 's/^# small: //p' "$1" | head -n 1)"
+}
+
+# Where a model's data files are: the product's own, or the larger sets beside the repository.
+data_of() {
+    case $1 in
+    *housing.nn) echo "$ROOT/../shared/data/tabular" ;;
+    *) echo "$ROOT/data" ;;
+    esac
+}
+
+# has_data MODEL: everything it reads is here
+has_data() {
+    case $1 in
+    *housing.nn) [ -f "$(data_of "$1")/housing.csv" ] ;;
+    *) : ;;
+    esac
+}
+
+# emit MODEL TO.c [ARGS…]: the trainer's text at its small size
+emit() {
+    local model=$1 to=$2
+    shift 2
+    small_of "$model"
+    "$NNC" "$model" "${small[@]}" "$@" --target c -o "$to"
+}
+
+# compile TO SOURCE.c COMPILER FLAGS…
+compile() {
+    local to=$1 source=$2
+    shift 2
+    "$@" -o "$to" "$source" -lm -pthread -lz
+}
+
+# train FOLDER TRAINER MODEL [ARGS…]: runs it in FOLDER (models save weights where they run), its
+# output in FOLDER/out and FOLDER/err; exit code 4, an `expect` that small sizes miss, is no failure.
+train() {
+    local folder=$1 trainer=$2 model=$3 status=0
+    shift 3
+    mkdir -p "$folder"
+    (cd "$folder" && timeout 300 "$trainer" --data "$(data_of "$model")" "$@" >out 2>err) ||
+        status=$?
+    [ $status = 4 ] && status=0
+    return $status
+}
+
+# enough_epochs TRAINER MODEL STEPS: the arguments (0 or 2 words) that make a run short but still
+# take STEPS steps where the program has an option for it
+enough_epochs() {
+    local trainer=$1 model=$2 steps=$3 epochs
+    "$trainer" --help | grep -q -- '--epochs' || return 0
+    for epochs in 1 2 4 8 16 32; do
+        rm -rf "$work/epochs"
+        train "$work/epochs" "$trainer" "$model" --epochs $epochs --trace t --trace-steps "$steps"
+        if ls "$work"/epochs/t/*-"$steps"-after.safetensors >/dev/null 2>&1; then
+            echo --epochs $epochs
+            return 0
+        fi
+    done
+}
+
+# together N COMMAND…: runs COMMAND in the background, N of them at a time
+together() {
+    local most=$1
+    shift
+    while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n || true; done
+    "$@" &
+}
+
+# median: of the numbers on standard input, one a line
+median() {
+    sort -g | awk '{ x[NR] = $1 } END { print NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+}
+
+# under A B: A < B as real numbers
+under() {
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b + 0) }'
+}
