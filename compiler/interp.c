@@ -106,12 +106,31 @@ static double wrapped(Interp *in, const Node *n, double x) {
     return x >= low && x < low + width ? x : x - floor((x - low) / width) * width;
 }
 
+static bool is_arithmetic(const Node *n) {
+    OpKind kind = op_info[n->op].kind;
+    return kind == KIND_MAP || kind == KIND_REDUCE || kind == KIND_CONTRACT || kind == KIND_SCAN;
+}
+
+static float jittered(Interp *in, float x) {
+    in->jitter ^= in->jitter << 13; /* Marsaglia's xorshift */
+    in->jitter ^= in->jitter >> 17;
+    in->jitter ^= in->jitter << 5;
+    if (!isfinite(x) || in->jitter >> 31)
+        return x;
+    return nextafterf(x, in->jitter >> 30 ? INFINITY : -INFINITY);
+}
+
+void interp_jitter(Interp *in, uint32_t seed) {
+    in->jitter = seed;
+}
+
 /* Brings what a rule left into the type of the node. */
 static void settle(Interp *in, const Node *n, Tensor *t) {
     int64_t elements = shape_elements(&t->shape);
+    bool moves = in->jitter && is_arithmetic(n);
     for (int64_t i = 0; i < elements; i++) {
         if (n->dtype == DT_F32 && in->single)
-            t->at[i] = (double)(float)t->at[i];
+            t->at[i] = (double)(moves ? jittered(in, (float)t->at[i]) : (float)t->at[i]);
         else if (dtype_is_int(n->dtype))
             t->at[i] = wrapped(in, n, t->at[i]);
     }

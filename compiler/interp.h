@@ -9,6 +9,7 @@ struct Interp {
     Arena *values; /* what interp_forget frees */
     const InterpEnv *env;
     bool single;
+    uint32_t jitter; /* state of the noise, 0: none */
     const Tensor **value; /* by node id */
     int n;
     const Node *fault;
