@@ -266,7 +266,8 @@ struct Build {
     Program *p;
     Env *library, *user; /* top-level scopes */
     Frame *frame;
-    int depth;
+    int depth;   /* calls */
+    int nesting; /* expressions */
     HBlock *block;    /* where host statements go */
     Region *region;   /* open region; its HS_REGION statement is made when it is closed */
     int region_start; /* number of the first node that can belong to the open region */

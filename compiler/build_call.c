@@ -293,7 +293,7 @@ static bool bind_formals(Build *b, const FnValue *f, const AstList *formals, Env
     return ok;
 }
 
-enum { MAX_CALLS = 400 };
+enum { MAX_CALLS = 200 };
 
 /* Of all that run now, the one that was called most often. */
 static const Frame *busiest(const Build *b) {

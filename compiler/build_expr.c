@@ -216,7 +216,7 @@ static Value eval_unary(Build *b, Env *env, Ast *e) {
                : value_unary(b, e->unary.op == UNARY_NEG ? OP_neg : OP_not, x, e->span);
 }
 
-Value build_expr(Build *b, Env *env, Ast *e) {
+static Value eval(Build *b, Env *env, Ast *e) {
     if (!diag_file(b->diag, e->span.file)->library)
         b->g->span = e->span;
     switch (e->kind) {
@@ -267,6 +267,20 @@ Value build_expr(Build *b, Env *env, Ast *e) {
         build_error(b, e->span, "a value is expected here");
         return value_poison;
     }
+}
+
+/* Calls within calls: the stack of nnc has an end. */
+enum { MAX_NESTING = 2500 };
+
+Value build_expr(Build *b, Env *env, Ast *e) {
+    if (b->nesting >= MAX_NESTING) {
+        build_error(b, e->span, "calls and expressions are nested %d deep here", MAX_NESTING);
+        return value_poison;
+    }
+    b->nesting++;
+    Value v = eval(b, env, e);
+    b->nesting--;
+    return v;
 }
 
 /* ---- statements of functions, layers and rules: run while nnc runs ---- */

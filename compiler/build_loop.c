@@ -102,6 +102,32 @@ static void over_batches(Build *b, Env *env, Ast *pattern, BatchesValue *batches
     loop_end(b, loop);
 }
 
+/* Unrolled: each round is built for its value. */
+static void over_list(Build *b, Env *env, Ast *pattern, const ValueList *list, Ast *body) {
+    LoopInfo rounds = {.parent = b->loop};
+    b->loop = &rounds;
+    for (int i = 0; i < list->n; i++) {
+        Env *inner = env_new(b, env);
+        build_pattern(b, inner, pattern, list->at[i], BIND_LET);
+        build_stmts(b, inner, body);
+    }
+    b->loop = rounds.parent;
+    for (int i = 0; b->loop && i < rounds.uses.n; i++)
+        vec_push(b->arena, &b->loop->uses, rounds.uses.at[i]);
+}
+
+/* A loop at run time around the statement, else an error. */
+static LoopInfo *running_loop(Build *b, const char *word, Span at) {
+    if (!b->loop)
+        build_error(b, at, "'%s' outside of a loop", word);
+    else if (!b->loop->stmt)
+        build_error(b, at,
+                    "'%s' belongs to a loop that runs; this one over a list is unrolled when nnc "
+                    "runs",
+                    word);
+    return b->loop && b->loop->stmt ? b->loop : NULL;
+}
+
 /* true when it was a loop at run time */
 static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, LoopInfo *loop,
                      Span at) {
@@ -115,11 +141,7 @@ static bool run_loop(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, Loo
         return true;
     }
     if (v.kind == V_LIST && !loop->yields) {
-        for (int i = 0; i < v.list->n; i++) {
-            Env *inner = env_new(b, env);
-            build_pattern(b, inner, pattern, v.list->at[i], BIND_LET);
-            build_stmts(b, inner, body);
-        }
+        over_list(b, env, pattern, v.list, body);
         return false;
     }
     if (v.kind == V_SPLIT)
@@ -150,12 +172,10 @@ void build_while(Build *b, Env *env, Ast *s) {
 }
 
 void build_jump(Build *b, Ast *s) {
-    if (!b->loop) {
-        build_error(b, s->span, "'%s' outside of a loop",
-                    s->kind == AST_BREAK ? "break" : "continue");
-        return;
-    }
-    host_stmt(b, s->kind == AST_BREAK ? HS_BREAK : HS_CONTINUE, s->span)->loop = b->loop->stmt;
+    bool leave = s->kind == AST_BREAK;
+    const LoopInfo *loop = running_loop(b, leave ? "break" : "continue", s->span);
+    if (loop)
+        host_stmt(b, leave ? HS_BREAK : HS_CONTINUE, s->span)->loop = loop->stmt;
 }
 
 typedef struct SetArg {
@@ -171,11 +191,9 @@ static void run_zero(Build *b, void *arg) {
 /* A counter is set to 0 before the loop, grows at the head of each round, and is asked here (ruling
  * A18). */
 void build_every(Build *b, Env *env, Ast *s) {
-    LoopInfo *loop = b->loop;
-    if (!loop) {
-        build_error(b, s->span, "'every' outside of a loop");
+    LoopInfo *loop = running_loop(b, "every", s->span);
+    if (!loop)
         return;
-    }
     HExpr *n = value_to_host(b, build_expr(b, env, s->every.n), s->every.n->span);
     if (!n || n->type != HT_INT) {
         if (n)
@@ -202,7 +220,7 @@ void build_every(Build *b, Env *env, Ast *s) {
 
 void build_yield(Build *b, Env *env, Ast *s) {
     Yields *y = b->loop ? b->loop->yields : NULL;
-    if (!y || b->block != b->loop->stmt->body) {
+    if (!y || !b->loop->stmt || b->block != b->loop->stmt->body) {
         build_error(
             b, s->span,
             "'yield' stands in the body of mean|sum|max|min for, not inside an inner block");

@@ -166,9 +166,28 @@ void home_assign(Build *b, Home *h, Value v, Span at) {
     home_write(b, h, n);
 }
 
+/* net.linear.w = … */
+static void assign_part(Build *b, Env *env, Ast *s) {
+    Ast *t = s->assign.target;
+    Value old = build_expr(b, env, t);
+    Home *h = old.kind == V_TENSOR ? home_of_version(b, old.node) : NULL;
+    if (!h || (h->kind != HOME_PARAM && h->kind != HOME_STATE)) {
+        if (old.kind != V_POISON)
+            build_error(b, t->span, "%s cannot be assigned to", value_text(b, old));
+        return;
+    }
+    Value v = assigned_value(b, env, s, old);
+    if (v.kind != V_POISON)
+        home_assign(b, h, v, s->assign.value->span);
+}
+
 void build_assign(Build *b, Env *env, Ast *s) {
     Ast *t = s->assign.target;
     Ast *name = t->kind == AST_INDEX ? t->index.base : t;
+    if (t->kind == AST_FIELD) {
+        assign_part(b, env, s);
+        return;
+    }
     if (name->kind != AST_NAME) {
         build_error(b, t->span,
                     "only a variable, a parameter or an element of one can be assigned to");
@@ -449,6 +468,9 @@ static void check_free(Build *b, const Export *e, int first) {
 
 void build_export(Build *b, Env *env, Ast *decl) {
     Export *e = NEW(b->arena, Export);
+    if (decl->fn.from)
+        build_error(b, decl->fn.from->span,
+                    "not supported yet: weights of an export by 'from' (the trainer takes --load)");
     e->name = decl->name;
     e->span = decl->span;
     HBlock *block = NEW(b->arena, HBlock);
