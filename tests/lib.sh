@@ -76,11 +76,19 @@ train() {
     return $status
 }
 
-# enough_epochs TRAINER MODEL STEPS: the arguments (0 or 2 words) that make a run short but still
+# short_run TRAINER MODEL STEPS: the arguments (0 or 2 words) that make a run short but still
 # take STEPS steps where the program has an option for it
-enough_epochs() {
-    local trainer=$1 model=$2 steps=$3 epochs
-    "$trainer" --help | grep -q -- '--epochs' || return 0
+short_run() {
+    local trainer=$1 model=$2 steps=$3 epochs options
+    options=$("$trainer" --help)
+    case $options in
+    *--epochs*) ;;
+    *--steps*)
+        echo --steps "$steps"
+        return 0
+        ;;
+    *) return 0 ;;
+    esac
     for epochs in 1 2 4 8 16 32; do
         rm -rf "$work/epochs"
         train "$work/epochs" "$trainer" "$model" --epochs $epochs --trace t --trace-steps "$steps"

@@ -1,23 +1,34 @@
 #!/bin/bash
 # Runs the tests: run.sh check | test | soak [NAME…]
-#   check  lint, the Criterion programs, the scripts of all folders but the two below
-#   test   that, and tests/show/*.sh
+#   check  lint, the Criterion programs, the scripts of all folders but show and soak
+#   test   that, and tests/show/*.sh; a script tests/scripts/X.sh that tests/show/*-X.sh does the
+#          whole of is left out
 #   soak   that, and tests/soak/*.sh
 # NAMEs keep only the suites whose name contains one of them. A script passes with exit code 0, is
-# skipped with 77 and fails with any other; it runs in the root of the repository with NNC (the
-# compiler) and BUILD set. Each suite's output is kept in build/test-log and shown when it fails.
+# skipped with 77 and fails with any other; it runs in the root of the repository with ROOT, NNC (the
+# compiler), BUILD and CC set. Each suite's output is kept in BUILD/test-log and shown when it fails.
+# tests/budget holds processor seconds; a suite that takes more than half as much again fails.
 # The last line counts: `N passed, N failed, N skipped`; exit code 1 when something failed.
 cd "$(dirname "$0")/.." || exit 1
 level=${1:-check}
+case $level in
+check | test | soak) ;;
+*)
+    echo "usage: run.sh check | test | soak [NAME…]" >&2
+    exit 2
+    ;;
+esac
 shift
 names=("$@")
 
-export ROOT=$PWD BUILD=$PWD/build NNC=$PWD/build/nnc CC=${CC:-gcc}
-export LC_ALL=C.UTF-8
-log=build/test-log
-mkdir -p $log
+export ROOT=$PWD BUILD=${BUILD:-$PWD/build} CC=${CC:-gcc}
+export NNC=${NNC:-$BUILD/nnc} LC_ALL=C.UTF-8
+unset MAKEFLAGS MAKELEVEL MFLAGS
+log=$BUILD/test-log
+mkdir -p "$log" || exit 1
 limit=1200 # seconds a suite may take before it counts as hung
 passed=0 failed=0 skipped=0
+TIMEFORMAT='%R %U %S'
 
 wanted() {
     [ ${#names[@]} = 0 ] && return 0
@@ -28,32 +39,50 @@ wanted() {
     return 1
 }
 
-# report NAME SECONDS PASSED FAILED SKIPPED LOG
-report() {
-    passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
-    printf '%-34s %7.2f s  %5d passed' "$1" "$2" "$3"
-    [ "$4" = 0 ] || printf ', %d failed' "$4"
-    [ "$5" = 0 ] || printf ', %d skipped' "$5"
-    printf '\n'
-    if [ "$4" != 0 ]; then
-        tail -n 60 "$6" | sed 's/^/    | /'
-    fi
+# timed OUT COMMAND…: runs it with its output in OUT; sets status, wall and cpu (seconds)
+timed() {
+    local out=$1 user system
+    shift
+    status=0
+    { time timeout $limit "$@" >"$out" 2>&1 </dev/null; } 2>"$log/time" || status=$?
+    read -r wall user system < <(tail -n 1 "$log/time")
+    cpu=$(awk -v u="$user" -v s="$system" 'BEGIN { printf "%.1f", u + s }')
 }
 
-seconds_since() {
-    awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }'
+# budget_of NAME: processor seconds; sets `budget`
+budget_of() {
+    budget=$(awk -v name="$1" '$1 == name { print $2 }' tests/budget)
+    budget=${budget:-10}
+}
+
+# report NAME PASSED FAILED SKIPPED LOG; a suite over its budget fails once more
+report() {
+    local failures=$3
+    budget_of "$1"
+    if awk -v c="$cpu" -v b="$budget" 'BEGIN { exit !(c > 1.5 * b) }'; then
+        echo "$1: $cpu s of processor time; tests/budget gives it $budget" >>"$5"
+        failures=$((failures + 1))
+    fi
+    passed=$((passed + $2)) failed=$((failed + failures)) skipped=$((skipped + $4))
+    printf '%-26s %6.1f s, cpu %5.1f of %3d  %4d passed' "$1" "$wall" "$cpu" "$budget" "$2"
+    [ "$failures" = 0 ] || printf ', %d failed' "$failures"
+    [ "$4" = 0 ] || printf ', %d skipped' "$4"
+    printf '\n'
+    if [ "$failures" != 0 ]; then
+        tail -n 60 "$5" | sed 's/^/    | /'
+    fi
 }
 
 # A Criterion program; its own counts are read from its TAP report.
 run_suite() {
-    local name=$1 program=$2 tap=$log/$1.tap out=$log/$1.log start=$EPOCHREALTIME status=0
+    local name=$1 program=$2 tap=$log/$1.tap out=$log/$1.log p=0 f=0 s=0
     rm -f "$tap"
-    timeout $limit "$program" --tap="$tap" >"$out" 2>&1 || status=$?
-    local p f s
-    s=$(grep -c '^ok .*# SKIP' "$tap" 2>/dev/null)
-    p=$(grep '^ok ' "$tap" 2>/dev/null | grep -vc '# SKIP')
-    f=$(grep -c '^not ok ' "$tap" 2>/dev/null)
-    s=${s:-0} f=${f:-0}
+    timed "$out" "$program" --tap="$tap"
+    if [ -f "$tap" ]; then
+        s=$(grep -c '^ok .*# SKIP' "$tap")
+        p=$(grep '^ok ' "$tap" | grep -vc '# SKIP')
+        f=$(grep -c '^not ok ' "$tap")
+    fi
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
         echo "$name ended with exit code $status" >>"$out"
         f=1
@@ -61,48 +90,54 @@ run_suite() {
         echo "$name holds no test" >>"$out"
         f=1
     fi
-    report "$name" "$(seconds_since "$start")" "$p" "$f" "$s" "$out"
+    report "$name" "$p" "$f" "$s" "$out"
 }
 
 run_script() {
-    local name=$1 script=$2 out=$log/${1//\//-}.log start=$EPOCHREALTIME status=0
-    timeout $limit "$script" >"$out" 2>&1 </dev/null || status=$?
-    local time
-    time=$(seconds_since "$start")
+    local name=$1 script=$2 out=$log/${1//\//-}.log
+    timed "$out" "$script"
     case $status in
-    0) report "$name" "$time" 1 0 0 "$out" ;;
-    77) report "$name" "$time" 0 0 1 "$out" ;;
+    0) report "$name" 1 0 0 "$out" ;;
+    77) report "$name" 0 0 1 "$out" ;;
     *)
         echo "$name: exit code $status" >>"$out"
-        report "$name" "$time" 0 1 0 "$out"
+        report "$name" 0 1 0 "$out"
         ;;
     esac
     # A show script's output is its figure; a skipped one says what is absent.
     case $status/$name in 77/* | 0/show/*) tail -n 20 "$out" | sed 's/^/    | /' ;; esac
 }
 
+# Does a show script run all that tests/scripts/X.sh runs, and more?
+shown_whole() {
+    [ "$level" != check ] && [ "$1" = scripts ] && ls tests/show/*-"$2".sh >/dev/null 2>&1
+}
+
 run_scripts() {
-    local kind=$1 script
+    local kind=$1 script base
     for script in tests/"$kind"/*.sh; do
         [ -f "$script" ] || continue
-        local name
-        name=$kind/$(basename "$script" .sh)
-        if wanted "$name"; then run_script "$name" "$script"; fi
+        base=$(basename "$script" .sh)
+        if wanted "$kind/$base" && ! shown_whole "$kind" "$base"; then
+            run_script "$kind/$base" "$script"
+        fi
     done
 }
 
+start=$SECONDS
 if wanted lint; then run_script lint tools/lint.sh; fi
-for source in tests/unit/test_*.c tests/runtime/test_*.c; do
+for source in tests/unit/test_*.c tests/ops/test_*.c tests/runtime/test_*.c; do
     [ -f "$source" ] || continue
     name=$(basename "$source" .c)
-    if wanted "$name"; then run_suite "$name" "build/${source%.c}"; fi
+    if wanted "$name"; then run_suite "$name" "$BUILD/${source%.c}"; fi
 done
 for folder in tests/*/; do
     folder=$(basename "$folder")
-    case $folder in show | soak) ;; *) run_scripts "$folder" ;; esac
+    case $folder in show | soak | tools) ;; *) run_scripts "$folder" ;; esac
 done
 case $level in test | soak) run_scripts show ;; esac
 case $level in soak) run_scripts soak ;; esac
 
-echo "$passed passed, $failed failed, $skipped skipped" | tee build/summary
+echo "$((SECONDS - start)) s in all; output in ${log#"$ROOT"/}"
+echo "$passed passed, $failed failed, $skipped skipped" | tee "$BUILD/summary"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

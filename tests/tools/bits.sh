@@ -52,7 +52,7 @@ check_file() {
         wrong "$name does not compile"
         return
     }
-    read -ra short <<<"$(enough_epochs "$folder/t0" "$file" 200)"
+    read -ra short <<<"$(short_run "$folder/t0" "$file" 200)"
     first=$folder/first
     run "the first run" "$folder/t0" "$first" --threads 2 || return
     for i in 1 2 7; do
