@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
     }
     fill(&nn);
     const char *only = argc > 1 ? argv[1] : "";
+    int most = argc > 2 && strcmp(argv[2], "1") == 0 ? 1 : 2; /* threads */
     printf("GFLOP/s (share of the peak beside it); W: the right operand lies in panels\n");
     printf("%5s %5s %5s          1 thread        2 threads\n", "m", "n", "k");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -119,7 +120,7 @@ int main(int argc, char **argv) {
         if (!strstr(name, only))
             continue;
         printf("%s", name);
-        for (int t = 0; t < 2; t++) {
+        for (int t = 0; t < most; t++) {
             double peak, rate = measure(&nn, &team[t], c, &peak);
             printf("    %6.1f (%3.0f %%)", rate, 100 * rate / peak);
         }
