@@ -353,7 +353,7 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
     b->frame = old;
     b->g->span = span;
     if (v.kind == V_TENSOR && !v.node->name && v.node->region == b->region)
-        v.node->name = f->decl->name; /* the output speaks of linear and relu, not of add and where */
+        v.node->name = f->decl->name; /* the output speaks of linear and relu, not of add */
     return v;
 }
 

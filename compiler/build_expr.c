@@ -285,7 +285,7 @@ Value build_expr(Build *b, Env *env, Ast *e) {
 
 /* ---- statements of functions, layers and rules: run while nnc runs ---- */
 
-/* A user's name for a value wins over the name of the function that made it; the first one stays. */
+/* A user's name for a value wins over that of the function that made it; the first one stays. */
 static void name_value(Build *b, Node *n, const Ast *pattern) {
     if (n->region != b->region || home_of_version(b, n))
         return;

@@ -23,7 +23,7 @@ bool loss_node(Build *b, Value v, const char *what, Span at, Node **out);
 /* An error at `at`: no gradient comes from the loss to any of these homes (n 0: to no parameter);
  * says which operation stops it, where one does. */
 void loss_unreached(Build *b, Node *loss, Home *const *homes, int n, Span at);
-/* What grad gives where no gradient arrives: 0 behind floor and its like, else NULL and an error. */
+/* What grad gives where no gradient arrives: 0 behind floor and its like, else NULL, an error. */
 Node *loss_zero_gradient(Build *b, Node *loss, const Node *x, Span at);
 /* Gradients with respect to nodes, and to homes (NULL where the loss does not depend on one). */
 bool loss_gradients(Build *b, Node *loss, Node *const *targets, int n, Node **out, Span at);
