@@ -1,6 +1,6 @@
 #!/bin/sh
-# Contractions as the compiler makes them against one plain chain, bit by bit: random small shapes with
-# gcc and with clang, some without optimisation, and big ones; each with 1, 2 and 7 threads.
+# Contractions as the compiler makes them against one plain chain, bit by bit: random small shapes
+# with gcc and with clang, some without optimisation, and big ones; each with 1, 2 and 7 threads.
 # SEED and COUNT choose the random ones.
 seed=${SEED:-1} count=${COUNT:-60}
 work=$BUILD/tests/kernels
