@@ -229,7 +229,8 @@ static void walk_assign(Sema *s, Ast *n) {
         return;
     const Name *name = find(s, t->name);
     const Binding *top = name ? NULL : env_get(s->b->user, t->name);
-    bool fixed = name ? name->fixed : top && top->decl->kind != AST_PARAM;
+    bool kept = top && (top->decl->kind == AST_PARAM || top->decl->kind == AST_STATE);
+    bool fixed = name ? name->fixed : top && !kept;
     if (!fixed)
         return;
     diag_error(s->b->diag, n->assign.target->span, "'%s' cannot be assigned to: it is no 'var'",
