@@ -68,12 +68,12 @@ static size_t last_line_length(const Text *t) {
 void emit_words(Emit *e, const char *first, const char *words, const char *rest) {
     indent(e);
     text_add(&e->text, first);
-    while (*words) {
+    for (bool start = true; *words; start = false) {
         size_t n = strcspn(words, " ");
         if (last_line_length(&e->text) + n > 96) {
             text_add(&e->text, "\n    ");
             indent(e);
-        } else if (e->text.at[e->text.n - 1] != '{') {
+        } else if (!start) {
             text_add(&e->text, " ");
         }
         text_addn(&e->text, words, n);

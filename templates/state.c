@@ -25,11 +25,6 @@ struct nn_batch {
     int source, index;
 };
 
-/* What kernel `kernel` writes. */
-struct nn_written {
-    int kernel, value;
-};
-
 /* A place of the program that may set the fault word. */
 struct nn_place {
     int node;
@@ -86,7 +81,7 @@ struct nn {
     //@ members
 };
 
-RT_FN void nn_look(struct nn *nn, int kernel);
+RT_FN void nn_look(struct nn *nn, int value);
 
 /* All threads meet here; a replay has only one. */
 RT_INLINE void nn_wait(struct nn *nn, int t) {
@@ -94,8 +89,8 @@ RT_INLINE void nn_wait(struct nn *nn, int t) {
         rt_barrier(&nn->team, t);
 }
 
-/* After a kernel: a replay looks at what it wrote. */
-RT_INLINE void nn_done(struct nn *nn, int kernel) {
-    if (nn->replay)
-        nn_look(nn, kernel);
+/* After a kernel that wrote a value: a replay looks at it, until it has found a NaN. */
+RT_INLINE void nn_wrote(struct nn *nn, int value) {
+    if (nn->replay && nn->bad_nan < 0)
+        nn_look(nn, value);
 }

@@ -45,7 +45,7 @@ RT_FN bool nn_counts(const struct nn_value *v, const struct rt_tensor *now, int6
     return k / inner % v->tensor.dims[v->counted] < now->dims[v->counted];
 }
 
-RT_FN void nn_look_value(struct nn *nn, int i) {
+RT_FN void nn_look(struct nn *nn, int i) {
     struct rt_tensor now = nn_tensor(nn, i), t = nn_values[i].tensor;
     t.data = now.data;
     if (t.type != RT_F32 && t.type != RT_F64)
@@ -63,12 +63,6 @@ RT_FN void nn_look_value(struct nn *nn, int i) {
     }
 }
 
-RT_FN void nn_look(struct nn *nn, int kernel) {
-    for (int i = 0; i < NN_WRITTEN && nn->bad_nan < 0; i++)
-        if (nn_writes[i].kernel == kernel)
-            nn_look_value(nn, nn_writes[i].value);
-}
-
 /* Runs the region once more from the same state (a fault has kept it) and finds the first tensor
  * that is NaN, or else the first that is infinite. */
 RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
@@ -78,7 +72,7 @@ RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
     nn->rt.fault.node = -1;
     nn->bad_nan = nn->bad_inf = -1;
     for (int i = 0; i < r->n_before && nn->bad_nan < 0; i++)
-        nn_look_value(nn, r->before[i]);
+        nn_look(nn, r->before[i]);
     if (nn->bad_nan < 0)
         r->run(nn, 0);
     nn->replay = false;

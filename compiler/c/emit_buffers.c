@@ -18,17 +18,29 @@ Buffer *c_node_buffer(const CEmit *x, const Node *n) {
     return b;
 }
 
-int c_value_of_buffer(const CEmit *x, const Buffer *b) {
-    (void)x;
-    return b->id;
-}
-
 int c_value_of_scalar(const CEmit *x, int scalar) {
     return x->l->buffers.n + scalar;
 }
 
 int c_value_of_count(const CEmit *x, int count) {
     return x->l->buffers.n + x->p->scalars.n + count;
+}
+
+int c_count_values(const CEmit *x) {
+    return x->l->buffers.n + x->p->scalars.n + x->p->counts.n;
+}
+
+const char *c_buffer_value(const CEmit *x, const Buffer *b) {
+    return arena_printf(x->arena, "VALUE_%s", b->name);
+}
+
+const char *c_value_name(const CEmit *x, int value) {
+    int scalar = value - x->l->buffers.n, count = scalar - x->p->scalars.n;
+    if (scalar < 0)
+        return c_buffer_value(x, x->l->buffers.at[value]);
+    if (count < 0)
+        return arena_printf(x->arena, "SCALAR_%s", x->p->scalars.at[scalar]->name);
+    return arena_printf(x->arena, "COUNT_%s", x->p->counts.at[count]->name);
 }
 
 /* ---- sizes ---- */
@@ -54,7 +66,7 @@ static bool is_parallel(const CEmit *x) {
     return false;
 }
 
-/* Splits and regions by name: ROWS_digits_train. */
+/* Values, splits and regions by name: ROWS_digits_train. */
 static void emit_numbers(CEmit *x, int n, const char *(*name)(const CEmit *, int)) {
     Text t = {.arena = x->arena};
     for (int i = 0; i < n; i++)
@@ -92,9 +104,8 @@ void c_emit_sizes(CEmit *x) {
     emit_begin(e, "enum");
     emit_line(e, "NN_PARALLEL = %d, /* some region runs on more than one thread */",
               is_parallel(x));
-    emit_line(e, "NN_VALUES = %d,", x->l->buffers.n + p->scalars.n + p->counts.n);
+    emit_line(e, "NN_VALUES = %d,", c_count_values(x));
     emit_line(e, "NN_WEIGHTS = %d, /* parameters and states */", c_count_weights(x));
-    emit_line(e, "NN_WRITTEN = %d,", c_count_writes(x));
     emit_line(e, "NN_REGIONS = %d,", p->regions.n);
     emit_line(e, "NN_CHECKS = %d, /* the most in one region */", most_checks(x));
     emit_line(e, "NN_BATCHES = %d,", most_batches(x));
@@ -105,6 +116,7 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_TASKS = %d,", p->tasks.n + p->exports.n);
     emit_line(e, "NN_RECORDS = %d", x->records.n);
     emit_end(e, ";");
+    emit_numbers(x, c_count_values(x), c_value_name);
     emit_numbers(x, p->regions.n, region_name);
     emit_numbers(x, p->splits.n, split_name);
 }
@@ -220,14 +232,15 @@ static void emit_buffer_value(CEmit *x, const Buffer *b) {
     emit_line(&x->e, "{{%s, %s, %s, %d, %s, NULL},", emit_string(x->arena, key),
               c_rt_type(b->dtype), b->layout == LAYOUT_ROWS ? "RT_ROW_MAJOR" : "RT_PANELS16",
               b->shape.rank, c_dims(x, &b->shape));
-    emit_line(&x->e, " %s, %lld, false, %s}, /* %d */", emit_string(x->arena, c_where(x, span)),
-              (long long)b->offset, count, b->id);
+    emit_line(&x->e, " %s, %lld, false, %s}, /* %s */", emit_string(x->arena, c_where(x, span)),
+              (long long)b->offset, count, c_buffer_value(x, b));
 }
 
 static void emit_host_value(CEmit *x, const char *key, const char *type, const char *member,
                             int row) {
     emit_line(&x->e, "{{%s, %s, RT_ROW_MAJOR, 0, {0}, NULL},", emit_string(x->arena, key), type);
-    emit_line(&x->e, " \"\", offsetof(struct nn, %s), true, -1, 0, 0}, /* %d */", member, row);
+    emit_line(&x->e, " \"\", offsetof(struct nn, %s), true, -1, 0, 0}, /* %s */", member,
+              c_value_name(x, row));
 }
 
 void c_emit_values(CEmit *x) {

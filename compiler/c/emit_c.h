@@ -32,9 +32,11 @@ const char *c_base_name(const char *path);
 
 /* ---- emit_buffers.c ---- */
 /* Rows of nn_values: buffers by id, then scalars, then counts. */
-int c_value_of_buffer(const CEmit *x, const Buffer *b);
 int c_value_of_scalar(const CEmit *x, int scalar);
 int c_value_of_count(const CEmit *x, int count);
+int c_count_values(const CEmit *x);
+const char *c_value_name(const CEmit *x, int value); /* VALUE_h1, SCALAR_lr, COUNT_rows */
+const char *c_buffer_value(const CEmit *x, const Buffer *b);
 Buffer *c_home_buffer(const CEmit *x, const Home *h);     /* never NULL */
 Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
 const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
@@ -48,7 +50,6 @@ void c_emit_kernels(CEmit *x);
 void c_emit_regions(CEmit *x);
 void c_emit_region_tables(CEmit *x);
 int c_count_checks(const CEmit *x, const Region *r);
-int c_count_writes(const CEmit *x);
 int c_count_batches(const CEmit *x, const Region *r);
 bool c_region_parallel(const CEmit *x, const Region *r);
 

@@ -76,9 +76,9 @@ static void emit_arguments(CEmit *x, const Export *e) {
     for (int i = 0; i < e->nargs; i++) {
         const Home *h = e->args[i];
         Shape row = h->shape.rank ? shape_without(&h->shape, 1) : h->shape;
-        emit_line(&x->e, "{{%s, %s, %d, %s, NULL, 0}, %d, %d, %s, %lld},",
+        emit_line(&x->e, "{{%s, %s, %d, %s, NULL, 0}, %d, %s, %s, %lld},",
                   emit_string(x->arena, h->name), c_rt_type(h->dtype), row.rank, c_dims(x, &row),
-                  option_of(x, h->name), c_value_of_buffer(x, c_home_buffer(x, h)),
+                  option_of(x, h->name), c_buffer_value(x, c_home_buffer(x, h)),
                   is_free(e, h) ? "true" : "false",
                   h->shape.rank ? (long long)h->shape.dim[0].n : 1LL);
     }
@@ -100,8 +100,8 @@ static void emit_export(CEmit *x, const Export *e) {
     emit_arguments(x, e);
     Text outputs = {.arena = x->arena};
     for (int i = 0; i < e->noutputs; i++)
-        text_printf(&outputs, "%s%d", i ? ", " : "",
-                    c_value_of_buffer(x, c_node_buffer(x, e->outputs[i])));
+        text_printf(&outputs, "%s%s", i ? ", " : "",
+                    c_buffer_value(x, c_node_buffer(x, e->outputs[i])));
     emit_words(&x->e, "static const int outputs[] = {", outputs.n ? outputs.at : "-1", "};");
     emit_begin(&x->e, "static const struct nn_export self =");
     emit_line(&x->e, "REGION_%s, arguments, %d, outputs, %d, %lld, %s, scalars_%s,",

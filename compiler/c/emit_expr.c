@@ -234,8 +234,8 @@ void c_emit_format(CEmit *x, const Format *f, const char *after) {
         put_literal(x, literal);
         literal = "";
         if (part->tensor)
-            emit_line(&x->e, "nn_put_tensor(nn, %d, %s);",
-                      c_value_of_buffer(x, c_node_buffer(x, part->tensor)),
+            emit_line(&x->e, "nn_put_tensor(nn, %s, %s);",
+                      c_buffer_value(x, c_node_buffer(x, part->tensor)),
                       format_text(x, part->format));
         else
             c_emit_put(x, part->value, part->format);

@@ -153,7 +153,7 @@ static void emit_file(CEmit *x, const HStmt *s, const char *function) {
     emit_begin(&x->e, "%s", "");
     emit_begin(&x->e, "static const struct nn_key keys[] =");
     for (int i = 0; i < s->nhomes; i++)
-        emit_line(&x->e, "{%d, %s},", c_value_of_buffer(x, c_home_buffer(x, s->homes[i])),
+        emit_line(&x->e, "{%s, %s},", c_buffer_value(x, c_home_buffer(x, s->homes[i])),
                   emit_string(x->arena, s->homes[i]->path));
     emit_end(&x->e, ";");
     const char *path = emit_path(x, s->value);

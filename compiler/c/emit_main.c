@@ -17,7 +17,7 @@ void c_emit_weights(CEmit *x) {
     emit_begin(&x->e, "static const int nn_weights[NN_WEIGHTS + 1] =");
     for (int i = 0; i < x->l->buffers.n; i++)
         if (c_is_weight(x->l->buffers.at[i]))
-            emit_line(&x->e, "%d, /* %s */", i, x->l->buffers.at[i]->home->path);
+            emit_line(&x->e, "%s,", c_buffer_value(x, x->l->buffers.at[i]));
     emit_line(&x->e, "-1,");
     emit_end(&x->e, ";");
     emit_begin(&x->e, "static const char *const nn_record_names[NN_RECORDS + 1] =");

@@ -36,8 +36,9 @@ static void emit_call(CEmit *x, int i) {
     const Kernel *k = x->l->kernels.at[i];
     Text call = {.arena = x->arena};
     c_print_call(&call, k);
-    emit_lines(&x->e, call.at);
-    emit_line(&x->e, "nn_done(nn, %d);", k->id);
+    emit_words(&x->e, "", call.at, "");
+    for (int j = 0; j < k->writes.n; j++)
+        emit_line(&x->e, "nn_wrote(nn, %s);", c_buffer_value(x, k->writes.at[j].buffer));
 }
 
 /* Kernels i … j-1 of one tile, up to the next wait. */
@@ -140,13 +141,6 @@ int c_count_checks(const CEmit *x, const Region *r) {
     return n;
 }
 
-int c_count_writes(const CEmit *x) {
-    int n = 0;
-    for (int i = 0; i < x->l->kernels.n; i++)
-        n += x->l->kernels.at[i]->writes.n;
-    return n;
-}
-
 static bool is_batch_of(const Node *n, const Region *r) {
     return n->op == OP_batch && n->region == r && n->in[0]->op == OP_read;
 }
@@ -170,7 +164,7 @@ static int emit_value_list(CEmit *x, const char *name, const bool *in, int n) {
     int count = 0;
     for (int i = 0; i < n; i++)
         if (in[i])
-            text_printf(&t, "%s%d", count++ ? ", " : "", i);
+            text_printf(&t, "%s%s", count++ ? ", " : "", c_value_name(x, i));
     text_add(&t, count ? "" : "-1");
     emit_words(&x->e, arena_printf(x->arena, "static const int %s[] = {", name), t.at, "};");
     return count;
@@ -187,9 +181,9 @@ static int emit_region_batches(CEmit *x, const Region *r) {
         Buffer *index = lower_buffer_of_home(x->l, b->in[0]->attr.home);
         if (!index)
             continue;
-        emit_line(&x->e, "{%s, %d, %d},",
+        emit_line(&x->e, "{%s, %d, %s},",
                   emit_string(x->arena, arena_printf(x->arena, "batch.%s.%d", s->name, n)), s->id,
-                  c_value_of_buffer(x, index));
+                  c_buffer_value(x, index));
         n++;
     }
     emit_line(&x->e, "{NULL, 0, 0},");
@@ -204,11 +198,11 @@ typedef struct RegionFacts {
 static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after) {
     for (int i = 0; i < k->reads.n; i++)
         if (outlives(k->reads.at[i].buffer))
-            before[c_value_of_buffer(x, k->reads.at[i].buffer)] = true;
+            before[k->reads.at[i].buffer->id] = true;
     for (int i = 0; i < k->writes.n; i++) {
         const Buffer *b = k->writes.at[i].buffer;
         if (outlives(b))
-            after[c_value_of_buffer(x, b)] = true;
+            after[b->id] = true;
     }
     for (int i = 0; i < k->scalars.n; i++)
         before[c_value_of_scalar(x, k->scalars.at[i]->id)] = true;
@@ -217,7 +211,7 @@ static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after) {
 }
 
 static RegionFacts emit_region_lists(CEmit *x, const Region *r) {
-    int n = x->l->buffers.n + x->p->scalars.n + x->p->counts.n;
+    int n = c_count_values(x);
     bool *before = NEW_ARRAY(x->arena, bool, n + 1), *after = NEW_ARRAY(x->arena, bool, n + 1);
     RegionFacts f = {0};
     for (int i = 0; i < x->l->kernels.n; i++)
@@ -227,19 +221,6 @@ static RegionFacts emit_region_lists(CEmit *x, const Region *r) {
     f.after = emit_value_list(x, arena_printf(x->arena, "nn_after_%s", r->name), after, n);
     f.batches = emit_region_batches(x, r);
     return f;
-}
-
-static void emit_writes(CEmit *x) {
-    emit_begin(&x->e, "static const struct nn_written nn_writes[NN_WRITTEN + 1] =");
-    for (int i = 0; i < x->l->kernels.n; i++) {
-        const Kernel *k = x->l->kernels.at[i];
-        for (int j = 0; j < k->writes.n; j++)
-            emit_line(&x->e, "{%d, %d}, /* %s: %s */", k->id,
-                      c_value_of_buffer(x, k->writes.at[j].buffer), k->name,
-                      k->writes.at[j].buffer->name);
-    }
-    emit_line(&x->e, "{-1, 0},");
-    emit_end(&x->e, ";");
 }
 
 /* What a node that can fault says: its kind, the bound of its index (0: none), and whose bound that
@@ -293,7 +274,6 @@ static void emit_places(CEmit *x) {
 void c_emit_region_tables(CEmit *x) {
     int n = x->p->regions.n;
     RegionFacts *facts = NEW_ARRAY(x->arena, RegionFacts, n + 1);
-    emit_writes(x);
     emit_places(x);
     for (int i = 0; i < n; i++)
         facts[i] = emit_region_lists(x, x->p->regions.at[i]);
