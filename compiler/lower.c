@@ -1,4 +1,4 @@
-/* lower.c: where the value of a node or a home lies. */
+/* lower.c: where the value of a node or a home lies; the lists of a kernel. */
 #include "lower.h"
 
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h) {
@@ -19,4 +19,18 @@ Buffer *lower_buffer_of_node(const Lowered *l, const Node *n) {
             return NULL;
         n = n->in[0];
     }
+}
+
+int kernel_place(const Kernel *k, uint32_t place) {
+    for (int i = 0; i < k->places.n; i++)
+        if (k->places.at[i] == place)
+            return i;
+    return -1;
+}
+
+int kernel_fault(const Kernel *k, int node) {
+    for (int i = 0; i < k->faults.n; i++)
+        if (k->faults.at[i] == node)
+            return i;
+    return -1;
 }

@@ -48,6 +48,8 @@ typedef struct Kernel {
     VEC(Scalar *) scalars;
     VEC(const Count *) counts;
     VEC(DataSource *) sources; /* whose stored rows it reads */
+    VEC(uint32_t) places;      /* of random numbers it draws, each once */
+    VEC(int) faults;           /* nodes whose faults it reports, each once */
     bool seed;                 /* draws random numbers */
     int tiles;          /* 1: runs on one thread */
     double flops, bytes;
@@ -67,5 +69,9 @@ typedef struct Lowered {
 /* The buffer a node's value is read from by the host or by a later region; NULL when it was never stored. */
 Buffer *lower_buffer_of_node(const Lowered *l, const Node *n);
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h);
+
+/* Which of the kernel's places or faults it is; the parameters of its function follow that order. */
+int kernel_place(const Kernel *k, uint32_t place);
+int kernel_fault(const Kernel *k, int node);
 
 #endif

@@ -130,7 +130,7 @@ double sched_cost(const Sched *s);
 /* Tiles for `rounds` independent rounds of ns nanoseconds each: 1 when threads would not pay. */
 int sched_tiles(int64_t rounds, double ns);
 
-/* Kernels whose nests are equal but for their buffers and scalars share one function. */
+/* Kernels whose nests are equal but for what calls hand over share one function. */
 void schedule_share(Compiler *c);
 
 /* One a kind: fills s->nest, s->kernel->tiles, flops, bytes and note; owner flags of reads and

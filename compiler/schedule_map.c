@@ -109,6 +109,7 @@ static void restart(Sched *s) {
     s->bindings.n = 0;
     s->kernel->reads.n = s->kernel->writes.n = s->kernel->counts.n = 0;
     s->kernel->scalars.n = s->kernel->sources.n = 0;
+    s->kernel->places.n = s->kernel->faults.n = 0;
 }
 
 void schedule_map(Sched *s) {

@@ -1,8 +1,10 @@
-/* schedule_share.c: kernels that differ only in their buffers and scalars share one function
- * (fusion rule 8).
+/* schedule_share.c: kernels that differ only in what a call hands over share one function
+ * (fusion rule 8): buffers, scalars, run-time counts, stored rows, places of random numbers and
+ * nodes of faults.
  *
- * Two nests are walked side by side; loops and locals are matched where they are declared, buffers
- * by their places in the kernels' lists of reads and writes.
+ * Two nests are walked side by side; loops and locals are matched where they are declared, what a
+ * call hands over by its position in the kernels' lists. Only kernels of equal shape (a hash of
+ * what is cheap to see) are compared.
  */
 #include "schedule.h"
 #include <string.h>
@@ -26,8 +28,44 @@ static bool is_pair(const Match *m, const void *a, const void *b) {
     return false;
 }
 
-static bool same_dim(Dim x, Dim y) {
-    return x.n == y.n && x.count == y.count;
+static int position(int n, const void *const *list, const void *of) {
+    int i = 0;
+    while (i < n && list[i] != of)
+        i++;
+    return i;
+}
+
+static bool same_count(const Match *m, const Count *x, const Count *y) {
+    if (!x || !y)
+        return x == y;
+    return x->bound == y->bound &&
+           position(m->a->counts.n, (const void *const *)m->a->counts.at, x) ==
+               position(m->b->counts.n, (const void *const *)m->b->counts.at, y);
+}
+
+static bool same_dim(const Match *m, Dim x, Dim y) {
+    return x.n == y.n && same_count(m, x.count, y.count);
+}
+
+static bool same_shape(const Match *m, const Shape *x, const Shape *y) {
+    if (x->rank != y->rank)
+        return false;
+    for (int i = 0; i < x->rank; i++)
+        if (!same_dim(m, x->dim[i], y->dim[i]))
+            return false;
+    return true;
+}
+
+static bool same_source(const Match *m, const DataSource *x, const DataSource *y) {
+    if (!x || !y)
+        return x == y;
+    return x->dtype == y->dtype && x->row_elements == y->row_elements &&
+           position(m->a->sources.n, (const void *const *)m->a->sources.at, x) ==
+               position(m->b->sources.n, (const void *const *)m->b->sources.at, y);
+}
+
+static bool same_place(const Match *m, uint32_t x, uint32_t y) {
+    return kernel_place(m->a, x) == kernel_place(m->b, y);
 }
 
 static bool same_ix(const Match *m, const Ix *x, const Ix *y) {
@@ -61,7 +99,7 @@ static bool same_buffer(const Match *m, const Buffer *x, const Buffer *y) {
         write = place_of(m->a->writes.n, m->a->writes.at, x);
     if (read < 0 && write < 0)
         return x == y;
-    return x->dtype == y->dtype && x->layout == y->layout && shape_equal(&x->shape, &y->shape) &&
+    return x->dtype == y->dtype && x->layout == y->layout && same_shape(m, &x->shape, &y->shape) &&
            read == place_of(m->b->reads.n, m->b->reads.at, y) &&
            write == place_of(m->b->writes.n, m->b->writes.at, y);
 }
@@ -69,12 +107,9 @@ static bool same_buffer(const Match *m, const Buffer *x, const Buffer *y) {
 static bool same_scalar(const Match *m, const Scalar *x, const Scalar *y) {
     if (!x || !y)
         return x == y;
-    int i = 0, j = 0;
-    while (m->a->scalars.at[i] != x)
-        i++;
-    while (m->b->scalars.at[j] != y)
-        j++;
-    return i == j && x->dtype == y->dtype;
+    return x->dtype == y->dtype &&
+           position(m->a->scalars.n, (const void *const *)m->a->scalars.at, x) ==
+               position(m->b->scalars.n, (const void *const *)m->b->scalars.at, y);
 }
 
 static bool same_subscripts(const Match *m, int n, const Ix *const *x, const Ix *const *y) {
@@ -89,10 +124,11 @@ static bool same_expr(const Match *m, const Expr *x, const Expr *y) {
         return x == y;
     if (x->kind != y->kind || x->dtype != y->dtype || x->nin != y->nin || x->op != y->op)
         return false;
-    if (memcmp(&x->value, &y->value, sizeof x->value) != 0 || x->count != y->count ||
-        x->source != y->source)
+    if (memcmp(&x->value, &y->value, sizeof x->value) != 0 || !same_count(m, x->count, y->count) ||
+        !same_source(m, x->source, y->source))
         return false;
-    if (x->place != y->place || x->lo != y->lo || x->hi != y->hi)
+    if ((x->kind == EX_RANDOM && !same_place(m, x->place, y->place)) || x->lo != y->lo ||
+        x->hi != y->hi)
         return false;
     for (int i = 0; i < x->nin; i++)
         if (!same_expr(m, x->in[i], y->in[i]))
@@ -115,8 +151,8 @@ static bool same_local(const Local *x, const Local *y) {
 }
 
 static bool same_loop(const Match *m, const LoopVar *x, const LoopVar *y) {
-    return x->kind == y->kind && same_dim(x->extent, y->extent) && same_ix(m, x->base, y->base) &&
-           same_dim(x->total, y->total);
+    return x->kind == y->kind && x->unroll == y->unroll && same_dim(m, x->extent, y->extent) &&
+           same_dim(m, x->total, y->total) && same_ix(m, x->base, y->base);
 }
 
 static bool same_block(Match *m, const Block *x, const Block *y);
@@ -126,7 +162,9 @@ static bool declares(const Stmt *st) {
 }
 
 static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {
-    if (x->kind != y->kind || x->op != y->op || x->node != y->node)
+    if (x->kind != y->kind || x->op != y->op)
+        return false;
+    if (x->kind == ST_FAULT && kernel_fault(m->a, x->node) != kernel_fault(m->b, y->node))
         return false;
     if (!same_expr(m, x->value, y->value) || !same_expr(m, x->with, y->with) ||
         !same_buffer(m, x->buffer, y->buffer))
@@ -164,7 +202,8 @@ static bool same_kernel(Arena *a, const Kernel *x, const Kernel *y) {
     Match m = {.arena = a, .a = x, .b = y};
     if (x->tiles != y->tiles || x->seed != y->seed || x->check != y->check ||
         x->reads.n != y->reads.n || x->writes.n != y->writes.n || x->scalars.n != y->scalars.n ||
-        x->counts.n != y->counts.n || x->sources.n != y->sources.n)
+        x->counts.n != y->counts.n || x->sources.n != y->sources.n ||
+        x->places.n != y->places.n || x->faults.n != y->faults.n)
         return false;
     for (int i = 0; i < x->reads.n; i++)
         if (x->reads.at[i].element != y->reads.at[i].element)
@@ -172,15 +211,34 @@ static bool same_kernel(Arena *a, const Kernel *x, const Kernel *y) {
     return same_block(&m, &x->nest->body, &y->nest->body);
 }
 
+/* Equal for kernels that are the same. */
+static uint32_t kernel_hash(const Kernel *k) {
+    int facts[] = {k->tiles,     k->seed,     k->check,    k->reads.n,  k->writes.n,
+                   k->scalars.n, k->counts.n, k->places.n, k->faults.n, k->nest->body.stmts.n};
+    uint32_t h = hash_bytes(HASH_START, facts, sizeof facts);
+    for (int i = 0; i < k->reads.n; i++) {
+        const Shape *s = &k->reads.at[i].buffer->shape;
+        for (int d = 0; d < s->rank; d++)
+            h = hash_bytes(h, &s->dim[d].n, sizeof s->dim[d].n);
+    }
+    return h;
+}
+
 void schedule_share(Compiler *c) {
-    const Lowered *l = c->lowered;
-    for (int i = 0; i < l->kernels.n; i++)
-        for (int j = 0; j < i; j++) {
-            Kernel *k = l->kernels.at[i], *first = l->kernels.at[j];
-            if (first->same_as != first->id || !same_kernel(c->arena, first, k))
-                continue;
-            k->same_as = first->id;
-            k->name = first->name;
-            break;
+    enum { BUCKETS = 1024 };
+    typedef VEC(Kernel *) Bucket;
+    Bucket *bucket = NEW_ARRAY(c->arena, Bucket, BUCKETS);
+    for (int i = 0; i < c->lowered->kernels.n; i++) {
+        Kernel *k = c->lowered->kernels.at[i], *same = NULL;
+        Bucket *b = &bucket[kernel_hash(k) % BUCKETS];
+        for (int j = 0; j < b->n && !same; j++)
+            if (same_kernel(c->arena, b->at[j], k))
+                same = b->at[j];
+        if (same) {
+            k->same_as = same->id;
+            k->name = same->name;
+        } else {
+            vec_push(c->arena, b, k);
         }
+    }
 }

@@ -225,6 +225,14 @@ void sched_count(Sched *s, const Count *c) {
     vec_push(s->arena, &s->kernel->counts, c);
 }
 
+/* Where `bad` holds, node n reports `with`. */
+static void fault(Sched *s, const Node *n, const Expr *bad, const Expr *with) {
+    nest_fault(s->nest, bad, n->id, with);
+    if (kernel_fault(s->kernel, n->id) < 0)
+        vec_push(s->arena, &s->kernel->faults, n->id);
+    s->kernel->check = true;
+}
+
 /* An index from data as a subscript in 0..extent-1; one out of range sets the fault word and is
  * taken into the range. */
 const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *const *sub,
@@ -238,8 +246,7 @@ const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *cons
                *last = expr_const(a, DT_I32, (double)(extent - 1));
     const Expr *bad =
         expr_binary(a, OP_or, expr_binary(a, OP_lt, i, zero), expr_binary(a, OP_lt, last, i));
-    nest_fault(s->nest, bad, n->id, i);
-    s->kernel->check = true;
+    fault(s, n, bad, i);
     return ix_data(a, expr_binary(a, OP_minimum, expr_binary(a, OP_maximum, i, zero), last),
                    extent);
 }
@@ -292,6 +299,8 @@ static const Expr *random_at(Sched *s, const Node *n, const Ix *const *sub) {
     e->place = n->attr.random.place;
     e->lo = n->attr.random.lo;
     e->hi = n->op == OP_permutation ? shape_elements(&n->shape) : n->attr.random.hi;
+    if (kernel_place(s->kernel, e->place) < 0)
+        vec_push(s->arena, &s->kernel->places, e->place);
     s->kernel->seed = true;
     return expr_cast(s->arena, e, n->dtype);
 }
@@ -310,8 +319,7 @@ static const Expr *map_at(Sched *s, const Node *n, const Ix *const *sub) {
 static const Expr *check_at(Sched *s, const Node *n, const Ix *const *sub) {
     const Expr *x = hoist(s, n, sub, value_at(s, n->in[0], sub), n->name ? n->name : "checked");
     const Expr *finite = expr_op(s->arena, OP_isfinite, DT_BOOL, 1, &x);
-    nest_fault(s->nest, expr_op(s->arena, OP_not, DT_BOOL, 1, &finite), n->id, x);
-    s->kernel->check = true;
+    fault(s, n, expr_op(s->arena, OP_not, DT_BOOL, 1, &finite), x);
     return x;
 }
 

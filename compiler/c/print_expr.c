@@ -431,8 +431,9 @@ static const char *random_text(Printer *p, const Expr *e, bool lanes) {
     else if (e->op == OP_permutation)
         extra = print_text(p, ", %lld%s%s", (long long)e->hi, lanes ? ", " : "",
                            lanes ? print_lanes(p) : "");
-    return print_text(p, "%s_%s(seed, %s, 0x%08xu, %s%s)", op_info[e->op].name, lanes ? "v" : "1",
-                      print_expr(p, e->in[0], false), e->place, at, extra);
+    const char *place = print_name(p, &p->kernel->places.at[kernel_place(p->kernel, e->place)]);
+    return print_text(p, "%s_%s(seed, %s, %s, %s%s)", op_info[e->op].name, lanes ? "v" : "1",
+                      print_expr(p, e->in[0], false), place, at, extra);
 }
 
 static const char *index_text(Printer *p, const Expr *e, bool lanes) {

@@ -224,16 +224,17 @@ static void print_fault(Printer *p, const Stmt *st) {
     bool lanes = print_is_vector(p, st->value);
     const char *when = print_expr(p, st->value, lanes);
     const char *with = print_expr(p, st->with, lanes);
+    const char *node = print_name(p, &p->kernel->faults.at[kernel_fault(p->kernel, st->node)]);
     if (lanes) {
         if (p->lanes)
             when = print_text(p, "%s & first8(%s)", when, p->lanes);
         if (st->with->dtype != DT_F32)
             with = print_text(p, "i2f8(%s)", with);
-        emit_line(&p->e, "rt_fault8(rt, %d, %s, %s, step);", st->node, when, with);
+        emit_line(&p->e, "rt_fault8(rt, %s, %s, %s, step);", node, when, with);
         return;
     }
     emit_begin(&p->e, "if (%s)", when);
-    emit_line(&p->e, "rt_fault_set(rt, %d, (double)%s, step);", st->node, with);
+    emit_line(&p->e, "rt_fault_set(rt, %s, (double)%s, step);", node, with);
     emit_end(&p->e, "");
 }
 
@@ -590,8 +591,13 @@ static const char *parameters(Printer *p) {
                                    print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
     if (k->seed)
         add_item(&list, "uint64_t seed");
+    for (int i = 0; i < k->places.n; i++)
+        add_item(&list, print_text(p, "uint32_t %s",
+                                   print_new_name(p, &k->places.at[i], "place")));
     if (k->check)
         add_item(&list, "struct rt *rt, int64_t step");
+    for (int i = 0; i < k->faults.n; i++)
+        add_item(&list, print_text(p, "int %s", print_new_name(p, &k->faults.at[i], "node")));
     if (k->tiles > 1)
         add_item(&list, "int t, int n");
     return list.n ? list.at : "void";
@@ -629,8 +635,12 @@ void c_print_call(Text *out, const Kernel *k) {
         add_item(&list, arena_printf(a, "(int)nn->counts.%s", k->counts.at[i]->name));
     if (k->seed)
         add_item(&list, "nn->rt.seed");
+    for (int i = 0; i < k->places.n; i++)
+        add_item(&list, arena_printf(a, "0x%08xu", k->places.at[i]));
     if (k->check)
         add_item(&list, "&nn->rt, nn->step");
+    for (int i = 0; i < k->faults.n; i++)
+        add_item(&list, arena_printf(a, "%d", k->faults.at[i]));
     if (k->tiles > 1)
         add_item(&list, "t, n");
     text_printf(out, "%s(%s);", k->name, list.n ? list.at : "");
