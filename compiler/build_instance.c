@@ -295,8 +295,9 @@ Instance *model_new(Build *b, Env *env, Instance *parent, const char *name, Ast 
     return in;
 }
 
-/* A second set of the parameters that `from` has by now: the same tree with homes of its own. */
-static void copy_tree(Build *b, Instance *to, Instance *from) {
+/* now: a `let` of a task copies the values when it is reached, not only at start.
+ * A second set of the parameters that `from` has by now: the same tree with homes of its own. */
+static void copy_tree(Build *b, Instance *to, Instance *from, bool now) {
     to->copy_of = from;
     to->first_call = from->first_call;
     for (int i = 0; i < from->homes.n; i++) {
@@ -305,12 +306,14 @@ static void copy_tree(Build *b, Instance *to, Instance *from) {
         n->model = to->model;
         vec_push(b->arena, &to->homes, n);
         home_set_init(b, n, (Init){.from = from->homes.at[i]});
+        if (now)
+            home_init(b, n);
     }
     for (int i = 0; i < from->children.n; i++) {
         Instance *c = from->children.at[i];
         Instance *n = instance_new(b, to, c->name, c->site, c->span);
         n->round = c->round;
-        copy_tree(b, n, c);
+        copy_tree(b, n, c, now);
     }
 }
 
@@ -356,7 +359,7 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what) {
             v.model->name);
         return in;
     }
-    copy_tree(b, in, v.model);
+    copy_tree(b, in, v.model, in->site->kind == AST_LET);
     if (v.model->fn)
         in->fn = copy_fn(b, v.model->fn, v.model, in);
     return in;
