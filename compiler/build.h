@@ -418,8 +418,6 @@ uint32_t random_place(Build *b);
 Value build_expr(Build *b, Env *env, Ast *e);
 Value build_expr_fn(Build *b, Env *env,
                     Ast *e); /* where a value of kind fn is asked for (ruling A4) */
-Value value_select(Build *b, Value c, Value x, Value y,
-                   Span at); /* c ? x : y, c a run-time scalar */
 void build_pattern(Build *b, Env *env, Ast *pattern, Value v,
                    BindKind kind); /* let and for patterns */
 Value build_let_value(Build *b, Env *env, Ast *s);

@@ -70,12 +70,6 @@ DType type_element(Build *b, const char *name) {
     return b->g->real;
 }
 
-static Value dim_value(Dim d) {
-    Value v = value_int(d.n);
-    v.num.count = d.count;
-    return v;
-}
-
 static const char *dim_text(Build *b, Dim d) {
     return d.count ? arena_printf(b->arena, "%lld rows at most", (long long)d.n)
                    : arena_printf(b->arena, "%lld", (long long)d.n);
@@ -88,7 +82,7 @@ static bool match_dim(Build *b, Env *env, Ast *want, Dim have, const char *what,
     if (want->kind == AST_NAME && !env_get(env, want->name)) {
         Binding *file_const = env_get(env->parent, want->name);
         if (!file_const || !file_const->decl || file_const->decl->kind != AST_CONST) {
-            Binding *made = env_add(b, env, want->name, BIND_LET, dim_value(have), at);
+            Binding *made = env_add(b, env, want->name, BIND_LET, value_dim(have), at);
             made->used = true;
             return true;
         }
@@ -112,7 +106,7 @@ static bool match_dim(Build *b, Env *env, Ast *want, Dim have, const char *what,
 static bool match_star(Build *b, Env *env, const Shape *s, int lead, const char *what, Span at) {
     Value *dims = NEW_ARRAY(b->arena, Value, lead + 1);
     for (int i = 0; i < lead; i++)
-        dims[i] = dim_value(s->dim[i]);
+        dims[i] = value_dim(s->dim[i]);
     Value list = value_list(b, dims, lead, false);
     const char *name = intern_str(b->c->names, "*");
     const Binding *star = env_get(env, name);

@@ -49,17 +49,6 @@ static Op binary_op(BinaryOp op) {
     return table[op];
 }
 
-/* `mask == none`, `act == relu`: values that are known now and are no numbers. */
-static bool compare_known(Build *b, const Ast *e, Value x, Value y, Value *out) {
-    bool none = x.kind == V_NONE || y.kind == V_NONE;
-    bool eq = e->binary.op == BINARY_EQ;
-    if (!none || (!eq && e->binary.op != BINARY_NE))
-        return false;
-    (void)b;
-    *out = value_bool((x.kind == y.kind) == eq);
-    return true;
-}
-
 static Value eval_binary(Build *b, Env *env, Ast *e) {
     Value x = build_expr(b, env, e->binary.left);
     BinaryOp op = e->binary.op;
@@ -68,9 +57,6 @@ static Value eval_binary(Build *b, Env *env, Ast *e) {
     Value y = build_expr(b, env, e->binary.right);
     if (x.kind == V_POISON || y.kind == V_POISON)
         return value_poison;
-    Value known;
-    if (compare_known(b, e, x, y, &known))
-        return known;
     if (op == BINARY_MATMUL)
         return value_matmul(b, x, y, e->span);
     bool swap = op == BINARY_GT || op == BINARY_GE;
@@ -94,27 +80,14 @@ static Value eval_pipe(Build *b, Env *env, Ast *e) {
     return build_apply(b, f, &x, 1, e->span);
 }
 
-/* c ? x : y for a run-time scalar c. */
-Value value_select(Build *b, Value c, Value x, Value y, Span at) {
-    if (x.kind == V_POISON || y.kind == V_POISON)
-        return value_poison;
-    if (x.kind == V_LIST && y.kind == V_LIST && x.list->n == y.list->n) {
-        Value *items = NEW_ARRAY(b->arena, Value, x.list->n + 1);
-        for (int i = 0; i < x.list->n; i++)
-            items[i] = value_select(b, c, x.list->at[i], y.list->at[i], at);
-        return value_list(b, items, x.list->n, x.list->tuple);
-    }
-    if (c.kind == V_HOST && x.kind != V_TENSOR && y.kind != V_TENSOR) {
-        HExpr *hx = value_to_host(b, x, at), *hy = value_to_host(b, y, at);
-        if (!hx || !hy)
-            return value_poison;
-        HType t = hx->type == hy->type ? hx->type : HT_REAL;
-        return value_host(host_op(b, OP_where, t, value_to_host(b, c, at), hx, hy));
-    }
-    Node *nx, *ny, *nc = value_to_node(b, c, DT_BOOL, at);
-    if (!nc || !value_meet(b, x, y, at, "choose between", &nx, &ny))
-        return value_poison;
-    return value_node(graph_where(b->g, graph_broadcast_to(b->g, nc, &nx->shape), nx, ny));
+/* c ? x : y for a run-time scalar c, item by item in tuples. */
+static Value select_value(Build *b, Value c, Value x, Value y, Span at) {
+    if (x.kind != V_LIST || y.kind != V_LIST || x.list->n != y.list->n)
+        return value_where(b, c, x, y, at);
+    Value *items = NEW_ARRAY(b->arena, Value, x.list->n + 1);
+    for (int i = 0; i < x.list->n; i++)
+        items[i] = select_value(b, c, x.list->at[i], y.list->at[i], at);
+    return value_list(b, items, x.list->n, x.list->tuple);
 }
 
 /* An `if` whose condition is known picks a side; a run-time scalar condition computes both and
@@ -149,7 +122,7 @@ static Value eval_if(Build *b, Env *env, Ast *e) {
     Value x = build_block(b, env, e->cond.then);
     Value y = e->cond.other->kind == AST_IF ? eval_if(b, env, e->cond.other)
                                             : build_block(b, env, e->cond.other);
-    return value_select(b, c, x, y, e->span);
+    return select_value(b, c, x, y, e->span);
 }
 
 static Value eval_items(Build *b, Env *env, const AstList *items, bool tuple) {
