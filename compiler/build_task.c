@@ -411,13 +411,14 @@ static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape
         if (d->kind == AST_NAME && !build_lookup(env, d->name)) {
             if (e->rows) {
                 build_error(b, d->span, "an export has one free dimension; the first is '%s'",
-                            e->rows->name);
+                            e->rows_name);
                 return false;
             }
             Count *c = NEW(b->arena, Count);
             *c = (Count){b->p->counts.n, build_identifier(b, d->name), ROWS};
             vec_push(b->arena, &b->p->counts, c);
             e->rows = c;
+            e->rows_name = d->name;
             Value v = value_int(ROWS);
             v.num.count = c;
             env_add(b, env, d->name, BIND_LET, v, d->span);
@@ -460,7 +461,7 @@ static void check_free(Build *b, const Export *e, int first) {
             build_error(b, n->span,
                         "'%s' counts the rows of an export, which come in chunks: it may be "
                         "carried along, not reduced or contracted",
-                        e->rows->name);
+                        e->rows_name);
             return;
         }
     }

@@ -271,6 +271,7 @@ typedef struct Export {
     int nargs;
     Home **args;
     const Count *rows; /* the free dimension, or NULL */
+    const char *rows_name; /* as the user calls it */
     Region *region;
     int noutputs;
     Node **outputs;
