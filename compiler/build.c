@@ -541,10 +541,10 @@ Program *front_end(Compiler *c, bool *unreadable) {
     if (!diag_errors(c->diag))
         force_all(b);
     region_start_finish(b);
+    instance_paths(b);
     build_stores_finish(b);
     if (diag_errors(c->diag))
         return NULL;
-    instance_paths(b);
     build_tasks_finish(b);
     warn_training(b);
     region_finish(b);

@@ -166,8 +166,9 @@ typedef struct Init {
 struct Instance {
     const char *name; /* "net", "linear" */
     Instance *parent;
-    const Ast
-        *site; /* the call that made it, with round: key for the next application of the parent */
+    const char *path; /* "net.linear[0]": set by instance_paths */
+    /* The call that made it, and the round: the key for the next application of the parent. */
+    const Ast *site;
     int round;
     VEC(Instance *) children;
     VEC(Home *) homes;     /* params and states declared by its body, in order */
@@ -203,6 +204,12 @@ typedef struct LossUse {
     const char *name;
     Span at;
 } LossUse;
+
+/* The gradient of a home: called d_<path> once paths are known. */
+typedef struct HomeGradient {
+    Node *node;
+    const Home *of;
+} HomeGradient;
 
 /* A model that a minimize trains, by `over` or because the loss depends on it. */
 typedef struct TrainUse {
@@ -278,6 +285,7 @@ struct Build {
     VEC(Change) changes;  /* by home id */
     VEC(bool) reached;    /* by home id: has a gradient, is loaded or copied */
     VEC(TrainUse) train_uses;
+    VEC(HomeGradient) gradients;
     VEC(StoreItem) stores;
     int state_writes; /* how often a state was written: a call for that is no unused value */
     Place start;          /* the start block while something else is built */

@@ -210,6 +210,7 @@ static bool has_homes(const Instance *in) {
 }
 
 static void set_paths(Build *b, Instance *in, const char *path) {
+    in->path = path;
     for (int i = 0; i < in->homes.n; i++)
         in->homes.at[i]->path = arena_printf(b->arena, "%s.%s", path, in->homes.at[i]->name);
     for (int i = 0; i < in->children.n; i++) {
@@ -241,6 +242,17 @@ static void number_equal_paths(Build *b) {
     }
 }
 
+/* A user's name stays. A gradient is a reshape of what a kernel makes: both get the name. */
+static void name_gradients(Build *b) {
+    for (int i = 0; i < b->gradients.n; i++) {
+        const HomeGradient *g = &b->gradients.at[i];
+        const char *name =
+            arena_printf(b->arena, "d_%s", arena_identifier(b->arena, g->of->path));
+        for (Node *n = g->node; n && !n->name; n = n->op == OP_reshape ? n->in[0] : NULL)
+            n->name = name;
+    }
+}
+
 void instance_paths(Build *b) {
     for (int i = 0; i < b->models.n; i++)
         set_paths(b, b->models.at[i], b->models.at[i]->name);
@@ -259,6 +271,7 @@ void instance_paths(Build *b) {
             h->path = arena_printf(b->arena, "%s.%s.%s", h->path, h->name, h->of->path);
     }
     number_equal_paths(b);
+    name_gradients(b);
 }
 
 /* ---- models ---- */

@@ -273,6 +273,7 @@ void build_stores_finish(Build *b) {
                 home_reached(b, set.homes[k]);
         }
         st->homes = homes;
+        st->prefix = item->model ? item->model->path : item->home->path;
     }
 }
 

@@ -246,6 +246,7 @@ struct HStmt {
     HostVar *var;
     HExpr *value, *limit;
     HExpr *left, *right;
+    const char *prefix;   /* load: keys outside of it belong to others: "net" */
     const char *relation; /* expect: ">=", for the message; NULL: no comparison */
     bool reverse, newline;
     HBlock *cond, *body, *other;

@@ -412,14 +412,15 @@ static bool take_loaded(Ref *r, enum rt_status status, const struct rt_tensor *t
     return done(r, status);
 }
 
-bool ref_data_store(Ref *r, bool save, const char *path, Home *const *homes, int n) {
+bool ref_data_store(Ref *r, const HStmt *s, const char *path) {
     struct rt *rt = &r->data->rt;
+    int n = s->nhomes;
     struct rt_tensor *t = NEW_ARRAY(r->arena, struct rt_tensor, n);
     for (int i = 0; i < n; i++)
-        t[i] = tensor_of(r, homes[i]);
-    if (save)
+        t[i] = tensor_of(r, s->homes[i]);
+    if (s->kind == HS_SAVE)
         return done(r, rt_save(rt, path, t, n, NULL));
-    return take_loaded(r, rt_load(rt, path, t, n, NULL), t, homes, n);
+    return take_loaded(r, rt_load(rt, path, t, n, s->prefix), t, s->homes, n);
 }
 
 static bool load_weights(Ref *r, const struct rt_pair *from) {

@@ -224,7 +224,7 @@ static void run_set(Ref *r, const HStmt *s) {
 
 static Flow run_file(Ref *r, const HStmt *s) {
     const char *path = ref_value(r, s->value).s;
-    bool done = ref_data_store(r, s->kind == HS_SAVE, path, s->homes, s->nhomes);
+    bool done = ref_data_store(r, s, path);
     return done ? FLOW_NEXT : FLOW_STOP;
 }
 

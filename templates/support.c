@@ -277,12 +277,13 @@ RT_FN enum rt_status nn_save(struct nn *nn, const char *path, const struct nn_ke
     return rt_save(&nn->rt, path, nn->chosen, n, NULL);
 }
 
-RT_FN enum rt_status nn_load(struct nn *nn, const char *path, const struct nn_key *keys, int n) {
+RT_FN enum rt_status nn_load(struct nn *nn, const char *path, const struct nn_key *keys, int n,
+                             const char *prefix) {
     for (int i = 0; i < n; i++) {
         nn->chosen[i] = nn_tensor(nn, keys[i].value);
         nn->chosen[i].key = keys[i].key;
     }
-    return rt_load(&nn->rt, path, nn->chosen, n, NULL);
+    return rt_load(&nn->rt, path, nn->chosen, n, prefix);
 }
 
 /* --load [MODEL=]FILE */

@@ -149,7 +149,7 @@ static const char *emit_path(CEmit *x, const HExpr *path) {
     return "nn->text.text";
 }
 
-static void emit_file(CEmit *x, const HStmt *s, const char *function) {
+static void emit_file(CEmit *x, const HStmt *s) {
     emit_begin(&x->e, "%s", "");
     emit_begin(&x->e, "static const struct nn_key keys[] =");
     for (int i = 0; i < s->nhomes; i++)
@@ -157,7 +157,11 @@ static void emit_file(CEmit *x, const HStmt *s, const char *function) {
                   emit_string(x->arena, s->homes[i]->path));
     emit_end(&x->e, ";");
     const char *path = emit_path(x, s->value);
-    emit_line(&x->e, "NN_TRY(%s(nn, %s, keys, %d));", function, path, s->nhomes);
+    if (s->kind == HS_LOAD)
+        emit_line(&x->e, "NN_TRY(nn_load(nn, %s, keys, %d, %s));", path, s->nhomes,
+                  emit_string(x->arena, s->prefix));
+    else
+        emit_line(&x->e, "NN_TRY(nn_save(nn, %s, keys, %d));", path, s->nhomes);
     emit_end(&x->e, "");
 }
 
@@ -216,10 +220,8 @@ static void emit_stmt(CEmit *x, const HStmt *s) {
         emit_record(x, s);
         return;
     case HS_SAVE:
-        emit_file(x, s, "nn_save");
-        return;
     case HS_LOAD:
-        emit_file(x, s, "nn_load");
+        emit_file(x, s);
         return;
     case HS_EXPECT:
         emit_expect(x, s);
