@@ -121,9 +121,22 @@ static const char *kernel_note(const Sched *s) {
     return t.at ? t.at : "";
 }
 
+/* Loops that run to a count need it as an argument. */
+static void add_loop_counts(Sched *s, const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        const Stmt *st = b->stmts.at[i];
+        if (st->kind == ST_LOOP && st->var->extent.count)
+            sched_count(s, st->var->extent.count);
+        if (st->kind == ST_LOOP && st->var->total.count)
+            sched_count(s, st->var->total.count);
+        add_loop_counts(s, &st->body);
+    }
+}
+
 static void finish_kernel(Sched *s) {
     while (s->nest->depth > 0)
         bug("kernel %s leaves a block open", s->kernel->name);
+    add_loop_counts(s, &s->nest->body);
     if (!s->kernel->note)
         s->kernel->note = kernel_note(s);
     if (s->kernel->bytes == 0)

@@ -389,6 +389,8 @@ const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub) {
         sub = copy;
         n = n->in[0];
     }
+    if (n->op == OP_constant && n->attr.constant.data)
+        return constant_at(s, n, sub);
     return load(s, s->fusion->buffer_of[n->id], &n->shape, sub);
 }
 

@@ -95,6 +95,8 @@ static const char *ix_text(Printer *p, const Ix *x, bool lanes) {
         int64_t k = x->term[i].k;
         const char *sign = k < 0 ? (t.n ? " - " : "-") : t.n ? " + " : "";
         long long size = k < 0 ? -k : k;
+        if (lanes && !vector && atom->kind == ATOM_DATA)
+            s = print_text(p, "(int32_t)(%s)", s);
         if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
             s = print_text(p, size == 1 && !vector ? "%s" : "(%s)", s);
         if (size == 1)
@@ -216,19 +218,27 @@ static const Ix *flat_offset(Printer *p, const Place *x) {
     return flat;
 }
 
+/* Does a data index that differs by lane stand in it? */
+static bool is_scattered(const Printer *p, const Ix *x) {
+    for (int i = 0; i < x->n; i++)
+        if (x->term[i].atom->kind != ATOM_VAR && atom_has_lanes(p, x->term[i].atom))
+            return true;
+    return false;
+}
+
 /* Pointer to eight neighbours, or NULL when the lanes do not lie side by side. */
 static const char *vector_pointer(Printer *p, const Place *x) {
     bool linear;
     const Ix *last = x->at[x->n - 1];
+    for (int i = 0; i < x->n; i++)
+        if (is_scattered(p, x->at[i]))
+            return NULL;
     if (!print_subscripts_have_lane(p, x->n - 1, x->at) &&
         ix_coefficient(last, p->lane, &linear) == 1 && linear)
         return print_text(p, "&%s", element_text(p, x));
     const Ix *flat = flat_offset(p, x);
     if (ix_coefficient(flat, p->lane, &linear) != 1 || !linear)
         return NULL;
-    for (int i = 0; i < flat->n; i++)
-        if (flat->term[i].atom->kind == ATOM_DATA && atom_has_lanes(p, flat->term[i].atom))
-            return NULL;
     return print_text(p, "%s + %s", first_element(p, x), print_ix(p, flat));
 }
 
