@@ -491,6 +491,7 @@ static Build *build_new(Compiler *c) {
     b->arena = c->arena;
     b->diag = c->diag;
     b->g = graph_new(c->arena, c->settings.real64 ? DT_F64 : DT_F32);
+    b->g->mutate = c->settings.mutate;
     Program *p = b->p = NEW(c->arena, Program);
     p->arena = c->arena;
     p->diag = c->diag;

@@ -265,6 +265,11 @@ void grad_rule_put_at(Grad *gr, Node *n, Node *dy) {
 
 /* ---- contraction ---- */
 
+/* Two dims of a gradient swapped (a deliberate fault). */
+static Node *swapped(Graph *g, Node *dx) {
+    return graph_reshape(g, graph_permute(g, dx, (int[]){0, 2, 1}), &dx->shape);
+}
+
 /* Y = A B: dA = dY B^T, dB = A^T dY; where an operand lies transposed, so does its gradient:
  * dA^T = B dY^T, dB^T = dY^T A */
 void grad_rule_dot(Grad *gr, Node *n, Node *dy) {
@@ -273,8 +278,12 @@ void grad_rule_dot(Grad *gr, Node *n, Node *dy) {
     bool ta = n->attr.dot.ta, tb = n->attr.dot.tb;
     if (grad_wants(gr, a))
         grad_add(gr, a, ta ? graph_dot(g, b, dy, tb, true) : graph_dot(g, dy, b, false, !tb));
-    if (grad_wants(gr, b))
-        grad_add(gr, b, tb ? graph_dot(g, dy, a, true, ta) : graph_dot(g, a, dy, !ta, false));
+    if (!grad_wants(gr, b))
+        return;
+    Node *db = tb ? graph_dot(g, dy, a, true, ta) : graph_dot(g, a, dy, !ta, false);
+    if (mutated(g, "gradient"))
+        db = swapped(g, db);
+    grad_add(gr, b, db);
 }
 
 /* ---- indices from data ---- */

@@ -9,6 +9,10 @@ Graph *graph_new(Arena *a, DType real) {
     return g;
 }
 
+bool mutated(const Graph *g, const char *fault) {
+    return g && g->mutate && strcmp(g->mutate, fault) == 0;
+}
+
 /* ---- verify ---- */
 
 static void verify_node(const Graph *g, int i) {

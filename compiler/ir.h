@@ -141,9 +141,15 @@ struct Graph {
     Region *region; /* where new nodes go */
     Span span;      /* what new nodes inherit */
     DType real;     /* the program's float: DT_F32 or DT_F64 */
+    const char *mutate; /* tests only: name of a deliberate fault, NULL: none */
 };
 
 Graph *graph_new(Arena *a, DType real);
+
+/* Deliberate faults, for the tests of the tests: nnc --mutate NAME makes one, and the suites must
+ * turn red (tests/scripts/mutations.sh). NAME: gradient (grad_rules_move.c), epilogue
+ * (schedule_dot_tile.c), barrier, offset (plan.c). */
+bool mutated(const Graph *g, const char *fault);
 
 /* The general maker: copies what it is given, runs the shape rule, appends. */
 Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype,

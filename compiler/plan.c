@@ -17,7 +17,6 @@
  */
 #include "pass.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -299,15 +298,47 @@ static void count_phases(Planner *p) {
     }
 }
 
-/* Faults on purpose, for the tests of the tests. */
-static void mutate_plan(Lowered *l, const char *mutation) {
-    for (int i = 0; strcmp(mutation, "plan-barrier") == 0 && i < l->kernels.n; i++)
-        if (l->barrier_after[i]) {
-            l->barrier_after[i] = false;
+/* Kernels of a kernel's region. */
+static int crowd(const Lowered *l, const Kernel *k) {
+    int n = 0;
+    for (int i = 0; i < l->kernels.n; i++)
+        n += l->kernels.at[i]->region == k->region;
+    return n;
+}
+
+/* The kernel with most arithmetic in the region with most kernels: the faults below are made where
+ * they hurt. */
+static int heaviest(const Lowered *l) {
+    int best = 0;
+    for (int i = 1; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i], *b = l->kernels.at[best];
+        int more = crowd(l, k) - crowd(l, b);
+        if (more > 0 || (more == 0 && k->flops > b->flops))
+            best = i;
+    }
+    return best;
+}
+
+/* Nobody waits for the heaviest kernel (a deliberate fault). */
+static void drop_barrier(Lowered *l) {
+    int i = heaviest(l);
+    while (i < l->kernels.n && !l->barrier_after[i])
+        i++;
+    if (i < l->kernels.n)
+        l->barrier_after[i] = false;
+}
+
+/* What the heaviest kernel writes lies on what it reads (a deliberate fault). */
+static void share_offset(Lowered *l) {
+    const Kernel *k = l->kernels.at[heaviest(l)];
+    Buffer *to = k->writes.at[0].buffer;
+    for (int i = 0; i < k->reads.n; i++) {
+        const Buffer *from = k->reads.at[i].buffer;
+        if (from != to && from->offset + to->bytes <= l->arena_bytes) {
+            to->offset = from->offset;
             return;
         }
-    if (strcmp(mutation, "plan-offset") == 0 && l->buffers.n > 1)
-        l->buffers.at[l->buffers.n - 1]->offset = l->buffers.at[0]->offset;
+    }
 }
 
 void plan(Compiler *c) {
@@ -332,6 +363,8 @@ void plan(Compiler *c) {
     for (int i = 0; i < l->buffers.n; i++)
         if (!is_persistent(l->buffers.at[i]))
             l->buffers.at[i]->offset = slot_of(&p, l->buffers.at[i])->offset;
-    if (c->settings.mutate)
-        mutate_plan(l, c->settings.mutate);
+    if (mutated(l->program->graph, "barrier"))
+        drop_barrier(l);
+    if (mutated(l->program->graph, "offset"))
+        share_offset(l);
 }

@@ -3,6 +3,7 @@
  */
 #include "oracle.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 double random_real(Oracle *o, double lo, double hi) {
@@ -81,6 +82,7 @@ Oracle *oracle_new(DType real, uint64_t seed) {
     o->program = NEW(a, Program);
     o->program->arena = a;
     o->program->graph = o->graph = graph_new(a, real);
+    o->graph->mutate = getenv("NNC_MUTATE"); /* tests/scripts/mutations.sh */
     Region *r = NEW(a, Region);
     r->name = "test";
     r->used = true;

@@ -17,6 +17,7 @@ static Bench *bench_new(void) {
     b->c.arena = b->program.arena = a;
     b->c.lowered = &b->lowered;
     b->c.program = b->lowered.program = &b->program;
+    b->program.graph = graph_new(a, DT_F32);
     return b;
 }
 
@@ -201,7 +202,7 @@ Test(plan, a_check_is_alone_between_barriers) {
 Test(plan, checker_finds_a_dropped_barrier) {
     Buffer *h[4];
     Bench *b = chain(h, 4, 8);
-    b->c.settings.mutate = "plan-barrier";
+    b->program.graph->mutate = "barrier";
     plan(&b->c);
     checker_says(b, "'k0' and 'k1' meet at 'h0' without a barrier");
 }
@@ -212,10 +213,19 @@ Test(plan, checker_finds_bytes_shared_too_early) {
     plan(&b->c);
     h[1]->offset = h[0]->offset;
     checker_says(b, "may not write 'h1' over 'h0'");
-    b->c.settings.mutate = "plan-offset";
     h[0]->home = NEW(b->c.arena, Home);
     plan(&b->c);
+    h[3]->offset = h[0]->offset;
     checker_says(b, "one of them outlives its region");
+}
+
+Test(plan, checker_finds_an_offset_shared) {
+    Buffer *h[4];
+    Bench *b = chain(h, 4, 8);
+    b->lowered.kernels.at[2]->flops = 1;
+    b->program.graph->mutate = "offset";
+    plan(&b->c);
+    checker_says(b, "'k2' may not write 'h2' over 'h1'");
 }
 
 Test(plan, checker_finds_what_is_outside_or_crooked) {
