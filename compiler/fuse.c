@@ -8,6 +8,7 @@
  * all its users: both are inlined. What remains starts a group of its own.
  */
 #include "fuse.h"
+#include <stdlib.h>
 
 enum { CHEAP = 3, MEMBERS = 200, EPILOGUE = 40, FEW = 8, LONG = 4096 };
 
@@ -19,13 +20,13 @@ static bool is_landmark(const Fuser *f, const Node *n) {
 
 static void reach_input(Fuser *f, Node *in, const Ix *const *sub, ReachVec *out) {
     if (is_landmark(f, in)) {
-        const Ix *flat = sub ? ix_flat(f->arena, &in->shape, sub) : NULL;
+        const Ix *flat = sub ? ix_flat(f->scratch, &in->shape, sub) : NULL;
         for (int i = 0; i < out->n; i++)
             if (out->at[i].node == in &&
                 (out->at[i].flat == flat ||
                  (flat && out->at[i].flat && ix_equal(out->at[i].flat, flat))))
                 return;
-        vec_push(f->arena, out, (Reach){in, flat});
+        vec_push(f->scratch, out, (Reach){in, flat});
         if (in->op != OP_read && !f->out->group_of[in->id] && !f->stored[in->id])
             bug("landmark");
         return;
@@ -39,7 +40,7 @@ static void reach_pick(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *
     int last = n->shape.rank;
     for (int d = 0; d < last; d++)
         at[d] = sub[d];
-    at[last] = ix_data(f->arena, expr_const(f->arena, DT_I32, n->id), n->in[0]->shape.dim[last].n);
+    at[last] = ix_data(f->scratch, expr_const(f->scratch, DT_I32, n->id), n->in[0]->shape.dim[last].n);
     reach_input(f, n->in[0], at, out);
     reach_input(f, n->in[1], sub, out);
 }
@@ -63,7 +64,7 @@ void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
     }
     for (int i = 0; i < n->nin; i++) {
         const Ix *at[MAX_RANK];
-        bool known = sub && input_subscripts(f->arena, n, i, sub, at);
+        bool known = sub && input_subscripts(f->scratch, n, i, sub, at);
         reach_input(f, n->in[i], known ? at : NULL, out);
     }
 }
@@ -71,8 +72,8 @@ void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
 /* ---- spaces ---- */
 
 static const Ix *full_flat(Fuser *f, const Group *g) {
-    return ix_add(f->arena, ix_scale(f->arena, ix_var(f->arena, f->row), g->length),
-                  ix_var(f->arena, f->element));
+    return ix_add(f->scratch, ix_scale(f->scratch, ix_var(f->scratch, f->row), g->length),
+                  ix_var(f->scratch, f->element));
 }
 
 static const Count *leading_count(const Shape *s) {
@@ -95,7 +96,7 @@ static const Ix *member_flat(Fuser *f, const Group *g, const Node *n) {
     if (g->kind == GROUP_ROW && elements == g->rows * g->length &&
         (g->length != 1 || op_info[n->op].kind != KIND_REDUCE))
         return full_flat(f, g);
-    return elements == g->rows ? ix_var(f->arena, f->row) : NULL;
+    return elements == g->rows ? ix_var(f->scratch, f->row) : NULL;
 }
 
 static unsigned reduce_axes(const Node *n) {
@@ -135,7 +136,7 @@ void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out) {
     if (op_info[n->op].kind == KIND_REDUCE) {
         const Ix *in[MAX_RANK];
         if (g->kind == GROUP_ROW)
-            ix_unflat(f->arena, &n->in[0]->shape, full_flat(f, g), in);
+            ix_unflat(f->scratch, &n->in[0]->shape, full_flat(f, g), in);
         reach_input(f, n->in[0], g->kind == GROUP_ROW ? in : NULL, out);
         return;
     }
@@ -144,25 +145,28 @@ void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out) {
         fuse_reach(f, n, NULL, out);
         return;
     }
-    ix_unflat(f->arena, &n->shape, flat, sub);
+    ix_unflat(f->scratch, &n->shape, flat, sub);
     fuse_reach(f, n, sub, out);
 }
 
 /* ---- dependence ---- */
 
-static bool depends_from(const Fuser *f, const Group *to, int from, bool *seen) {
+static bool depends_from(Fuser *f, const Group *to, int from) {
     if (to->id == from)
         return true;
-    seen[to->id] = true;
+    f->seen[to->id] = f->stamp;
     for (int i = 0; i < to->deps.n; i++)
-        if (!seen[to->deps.at[i]] && depends_from(f, f->out->groups.at[to->deps.at[i]], from, seen))
+        if (f->seen[to->deps.at[i]] != f->stamp &&
+            depends_from(f, f->out->groups.at[to->deps.at[i]], from))
             return true;
     return false;
 }
 
-bool fuse_depends(const Fuser *f, const Group *to, const Group *from) {
-    bool *seen = NEW_ARRAY(f->arena, bool, f->out->groups.n + 1);
-    return depends_from(f, to, from->id, seen);
+bool fuse_depends(Fuser *f, const Group *to, const Group *from) {
+    if (to == from || !from->needed)
+        return to == from;
+    f->stamp++;
+    return depends_from(f, to, from->id);
 }
 
 void fuse_add_dep(Fuser *f, Group *g, const Group *before) {
@@ -172,6 +176,7 @@ void fuse_add_dep(Fuser *f, Group *g, const Group *before) {
         if (g->deps.at[i] == before->id)
             return;
     vec_push(f->arena, &g->deps, before->id);
+    f->out->groups.at[before->id]->needed = true;
 }
 
 Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region) {
@@ -182,6 +187,10 @@ Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region) {
     g->region = region;
     g->rows = g->length = g->inner = 1;
     vec_push(f->arena, &f->out->groups, g);
+    if (g->id >= f->seen_cap) {
+        f->seen_cap = 2 * g->id + 64;
+        f->seen = NEW_ARRAY(f->arena, int, f->seen_cap);
+    }
     return g;
 }
 
@@ -196,24 +205,20 @@ static void add_member(Fuser *f, Group *g, Node *n) {
     vec_push(f->arena, &g->nodes, n);
     f->out->group_of[n->id] = g;
     g->effects |= op_info[n->op].kind == KIND_EFFECT;
-    for (int i = 0; i < n->region->writes.n; i++)
-        g->writes_homes |= n->region->writes.at[i].value == n;
+    g->writes_homes |= f->written[n->id];
+    ReachVec all = {0};
+    fuse_reach(f, n, NULL, &all);
+    for (int i = 0; i < all.n; i++)
+        vec_push(f->arena, &g->inputs, all.at[i].node);
 }
 
 /* ---- joining ---- */
-
-static bool is_home_write(const Node *n) {
-    for (int i = 0; i < n->region->writes.n; i++)
-        if (n->region->writes.at[i].value == n)
-            return true;
-    return false;
-}
 
 /* A member may be used by n only at the element that is computed together with n's. */
 static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) {
     if (!r.flat)
         return false;
-    const Ix *row = ix_var(f->arena, f->row);
+    const Ix *row = ix_var(f->scratch, f->row);
     if (g->kind != GROUP_ROW)
         return ix_equal(r.flat, row);
     const Ix *own = member_flat(f, g, r.node);
@@ -223,7 +228,7 @@ static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) 
         return true;
     /* another element of the same row is computed anew, from inputs and the row's reductions */
     return op_info[r.node->op].kind == KIND_MAP && n->op == OP_pick &&
-           ix_equal(ix_div(f->arena, r.flat, g->length), row);
+           ix_equal(ix_div(f->scratch, r.flat, g->length), row);
 }
 
 /* A few long rows are cut into pieces for the threads; what needs the whole row is another kernel's
@@ -240,7 +245,8 @@ static bool may_join(Fuser *f, const Group *g, const Node *n) {
     ReachVec reach = {0};
     if (g->nodes.n >= (g->kind == GROUP_DOT ? EPILOGUE : MEMBERS) || g->region != n->region)
         return false;
-    if ((g->effects && is_home_write(n)) || (g->writes_homes && op_info[n->op].kind == KIND_EFFECT))
+    if ((g->effects && f->written[n->id]) ||
+        (g->writes_homes && op_info[n->op].kind == KIND_EFFECT))
         return false;
     fuse_reach_member(f, g, n, &reach);
     for (int i = 0; i < reach.n; i++) {
@@ -263,18 +269,29 @@ static bool fits(Fuser *f, const Group *g, const Node *n) {
            may_join(f, g, n);
 }
 
+static int later_group(const void *x, const void *y) {
+    const Group *a = *(Group *const *)x, *b = *(Group *const *)y;
+    return (a->id < b->id) - (a->id > b->id);
+}
+
 /* Groups that n is made from, latest first. */
 static int producers(Fuser *f, const Node *n, const Group **out, int max) {
     ReachVec reach = {0};
-    int count = 0;
+    VEC(const Group *) found = {0};
     fuse_reach(f, n, NULL, &reach);
-    for (int id = f->out->groups.n - 1; id >= 0 && count < max; id--)
-        for (int i = 0; i < reach.n; i++)
-            if (f->out->group_of[reach.at[i].node->id] == f->out->groups.at[id]) {
-                out[count++] = f->out->groups.at[id];
-                break;
-            }
-    return count;
+    f->stamp++;
+    for (int i = 0; i < reach.n; i++) {
+        const Group *g = f->out->group_of[reach.at[i].node->id];
+        if (!g || f->seen[g->id] == f->stamp)
+            continue;
+        f->seen[g->id] = f->stamp;
+        vec_push(f->scratch, &found, g);
+    }
+    if (found.n > 1)
+        qsort(found.at, (size_t)found.n, sizeof *found.at, later_group);
+    for (int i = 0; i < found.n && i < max; i++)
+        out[i] = found.at[i];
+    return MIN(found.n, max);
 }
 
 /* Every use of one group's members by the other is at the same element. */
@@ -358,18 +375,21 @@ static bool same_space(const Group *g, const Group *h) {
            g->inner == h->inner && g->count == h->count && g->length_count == h->length_count;
 }
 
-static bool shares_input(Fuser *f, const Group *g, const Node *n) {
-    ReachVec mine = {0};
-    fuse_reach(f, n, NULL, &mine);
-    for (int m = 0; m < g->nodes.n; m++) {
-        ReachVec theirs = {0};
-        fuse_reach(f, g->nodes.at[m], NULL, &theirs);
-        for (int i = 0; i < mine.n; i++)
-            for (int j = 0; j < theirs.n; j++)
-                if (mine.at[i].node == theirs.at[j].node)
-                    return true;
-    }
+/* Does a member of g read something that is marked? */
+static bool shares_input(const Fuser *f, const Group *g) {
+    for (int i = 0; i < g->inputs.n; i++)
+        if (f->marked[g->inputs.at[i]->id] == f->mark)
+            return true;
     return false;
+}
+
+/* Marks what n is made from. */
+static void mark_inputs(Fuser *f, const Node *n) {
+    ReachVec reach = {0};
+    fuse_reach(f, n, NULL, &reach);
+    f->mark++;
+    for (int i = 0; i < reach.n; i++)
+        f->marked[reach.at[i].node->id] = f->mark;
 }
 
 /* Neither needs the other, so one loop may serve both. */
@@ -388,9 +408,9 @@ static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool
     bool fitting = false;
     if (g->kind == GROUP_ROW && same_space(g, space))
         fitting = reached ? may_join(f, g, n)
-                          : is_independent(f, g, n) && shares_input(f, g, n) && may_join(f, g, n);
+                          : shares_input(f, g) && is_independent(f, g, n) && may_join(f, g, n);
     else if (g->kind == GROUP_COLUMN && same_space(g, space))
-        fitting = is_independent(f, g, n) && shares_input(f, g, n);
+        fitting = shares_input(f, g) && is_independent(f, g, n);
     else if (reached && space->kind == GROUP_ROW)
         fitting = becomes_rows(f, g, space, n);
     if (fitting) {
@@ -412,6 +432,7 @@ static void visit_reduction(Fuser *f, Node *n) {
     space.inner = inner;
     space.count = leading_count(&n->shape);
     space.length_count = reduced_count(n);
+    mark_inputs(f, n);
     const Group *from[16];
     int count = producers(f, n, from, COUNT_OF(from));
     for (int i = 0; i < count; i++)
@@ -501,6 +522,8 @@ static void find_live(Fuser *f) {
         }
         for (int i = 0; i < region->writes.n; i++) {
             mark_live(f, region->writes.at[i].value);
+            f->written[region->writes.at[i].value->id] |=
+                region->writes.at[i].value->region == region;
             f->out->uses[region->writes.at[i].value->id]++;
         }
     }
@@ -541,8 +564,8 @@ static void find_stored(Fuser *f) {
 static void store_behind_reshapes(Fuser *f) {
     for (int i = f->graph->nodes.n - 1; i >= 0; i--) {
         Node *n = f->graph->nodes.at[i];
-        if (!f->stored[i] || n->op != OP_reshape || is_leaf(behind_movement(n, false)) ||
-            is_home_write(n))
+        if (!f->stored[i] || n->op != OP_reshape || f->written[i] ||
+            is_leaf(behind_movement(n, false)))
             continue;
         f->stored[n->in[0]->id] = true;
         f->crosses[n->in[0]->id] |= f->crosses[i];
@@ -651,6 +674,9 @@ void fuse(Compiler *c) {
     f.stored = NEW_ARRAY(c->arena, bool, n);
     f.crosses = NEW_ARRAY(c->arena, bool, n);
     f.weight = NEW_ARRAY(c->arena, int, n);
+    f.marked = NEW_ARRAY(c->arena, int, n);
+    f.written = NEW_ARRAY(c->arena, bool, n);
+    f.scratch = arena_new();
     f.row = NEW(c->arena, LoopVar);
     f.element = NEW(c->arena, LoopVar);
     find_live(&f);
@@ -660,6 +686,7 @@ void fuse(Compiler *c) {
     for (int i = 0; i < n; i++) {
         if (f.live[i])
             visit(&f, f.graph->nodes.at[i]);
+        arena_reset(f.scratch);
         f.weight[i] = weigh(&f, f.graph->nodes.at[i]);
     }
     c->fusion = f.out;
@@ -667,4 +694,5 @@ void fuse(Compiler *c) {
     fuse_homes(&f);
     fuse_merge_scalars(&f);
     fuse_order(&f);
+    arena_free(f.scratch);
 }

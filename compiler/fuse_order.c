@@ -5,7 +5,6 @@
  * else by a copy at the end of the region. Writes to homes come after the checks of the region.
  */
 #include "fuse.h"
-#include <ctype.h>
 #include <string.h>
 
 /* ---- reductions over scattered axes ---- */
@@ -67,33 +66,9 @@ void fuse_split_reductions(Fuser *f) {
 
 /* ---- buffers ---- */
 
-static bool name_is_taken(const Lowered *l, const char *name) {
-    for (int i = 0; i < l->buffers.n; i++)
-        if (strcmp(l->buffers.at[i]->name, name) == 0)
-            return true;
-    for (int op = 0; op < OP_N; op++)
-        if (strcmp(op_info[op].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w; a number makes it
- * unique. */
+/* A number makes it unique. */
 static const char *identifier(Fuser *f, const char *path) {
-    char *base = arena_printf(f->arena, "%s%s", isdigit((unsigned char)path[0]) ? "x" : "", path),
-         *to = base;
-    for (const char *from = base; *from; from++) {
-        bool word = isalnum((unsigned char)*from) || *from == '_';
-        if (word || (to > base && to[-1] != '_'))
-            *to++ = word ? *from : '_';
-    }
-    while (to > base + 1 && to[-1] == '_')
-        to--;
-    *to = 0;
-    const char *name = base;
-    for (int i = 2; name_is_taken(f->compiler->lowered, name); i++)
-        name = arena_printf(f->arena, "%s_%d", base, i);
-    return name;
+    return names_unique(f->names, arena_identifier(f->arena, path), "_");
 }
 
 static Buffer *new_buffer(Fuser *f, const char *name, DType t, const Shape *s) {
@@ -108,20 +83,37 @@ static Buffer *new_buffer(Fuser *f, const char *name, DType t, const Shape *s) {
     return b;
 }
 
-/* When every user sees the value in one other shape, it is stored in that. */
-static const Shape *stored_shape(const Fuser *f, const Node *n) {
-    const Shape *shape = NULL;
-    for (int i = n->id + 1; i < f->graph->nodes.n; i++) {
+/* By node: the shape in which its users see it, when all see it in one other shape. */
+static void find_stored_shapes(Fuser *f) {
+    f->used_as = NEW_ARRAY(f->arena, const Shape *, f->graph->nodes.n);
+    for (int i = 0; i < f->graph->nodes.n; i++) {
         const Node *user = f->graph->nodes.at[i];
         for (int k = 0; k < user->nin && f->live[i]; k++) {
-            if (user->in[k] != n)
-                continue;
-            if (user->op != OP_reshape || (shape && !shape_equal(shape, &user->shape)))
-                return &n->shape;
-            shape = &user->shape;
+            const Node *n = user->in[k];
+            const Shape **as = &f->used_as[n->id];
+            if (user->op != OP_reshape || (*as && !shape_equal(*as, &user->shape)))
+                *as = &n->shape;
+            else if (!*as)
+                *as = &user->shape;
         }
     }
-    return shape ? shape : &n->shape;
+}
+
+static const Shape *stored_shape(const Fuser *f, const Node *n) {
+    return f->used_as[n->id] ? f->used_as[n->id] : &n->shape;
+}
+
+/* linear_le, image_mul: the op and the first value with a name that it is applied to. */
+static const char *derived_name(const Fuser *f, const Node *n) {
+    for (int leaves = 0; leaves < 2; leaves++) /* what is computed says more than a parameter */
+        for (int i = 0; i < n->nin; i++) {
+            const Node *x = n->in[i];
+            while (!x->name && x->op == OP_reshape)
+                x = x->in[0];
+            if (x->name && x->op != OP_constant && (op_info[x->op].kind == KIND_LEAF) == leaves)
+                return arena_printf(f->arena, "%s_%s", x->name, op_info[n->op].name);
+        }
+    return op_info[n->op].name;
 }
 
 static const char *value_name(const Fuser *f, const Node *n) {
@@ -133,7 +125,7 @@ static const char *value_name(const Fuser *f, const Node *n) {
             if (region->writes.at[i].value == n)
                 return arena_printf(f->arena, "%s_next", region->writes.at[i].home->name);
     }
-    return op_info[n->op].name;
+    return derived_name(f, n);
 }
 
 static Buffer *own_buffer(Fuser *f, Node *n) {
@@ -170,6 +162,10 @@ static void table_buffer(Fuser *f, Node *n) {
 void fuse_buffers(Fuser *f) {
     f->compiler->lowered = NEW(f->arena, Lowered);
     f->compiler->lowered->program = f->compiler->program;
+    f->names = names_new(f->arena);
+    for (int op = 0; op < OP_N; op++)
+        names_reserve(f->names, op_info[op].name);
+    find_stored_shapes(f);
     home_buffers(f);
     for (int i = 0; i < f->graph->nodes.n; i++) {
         Node *n = f->graph->nodes.at[i];
@@ -188,59 +184,74 @@ void fuse_buffers(Fuser *f) {
                 f->stored[reach.at[r].node->id] |= h && h != g;
             }
         }
+        arena_reset(f->scratch);
     }
 }
 
 /* ---- homes ---- */
 
-static bool reads_home(Fuser *f, const Group *g, const Home *h, bool *same_element) {
-    bool found = false;
-    *same_element = true;
-    for (int m = 0; m < g->nodes.n; m++) {
-        ReachVec reach = {0};
-        fuse_reach_member(f, g, g->nodes.at[m], &reach);
-        for (int i = 0; i < reach.n; i++) {
-            const Node *n = reach.at[i].node;
-            if (n->op != OP_read || n->attr.home != h || f->out->group_of[n->id])
-                continue;
-            found = true;
-            const Ix *row = ix_var(f->arena, f->row);
-            const Ix *full =
-                ix_add(f->arena, ix_scale(f->arena, row, g->length), ix_var(f->arena, f->element));
-            bool by_row = g->kind != GROUP_ROW || shape_elements(&h->shape) == g->rows;
-            *same_element &= reach.at[i].flat && ix_equal(reach.at[i].flat, by_row ? row : full);
+/* Is it the element at which the group computes? */
+static bool is_own_element(Fuser *f, const Group *g, const Home *h, const Ix *flat) {
+    Arena *a = f->scratch;
+    const Ix *row = ix_var(a, f->row);
+    bool by_row = g->kind != GROUP_ROW || shape_elements(&h->shape) == g->rows;
+    return flat && ix_equal(flat, by_row ? row
+                                         : ix_add(a, ix_scale(a, row, g->length),
+                                                  ix_var(a, f->element)));
+}
+
+static void add_reader(Fuser *f, const Group *g, const Home *h, bool same_element) {
+    Readers *list = &f->readers[h->id];
+    if (list->n && list->at[list->n - 1].group == g)
+        list->at[list->n - 1].same_element &= same_element;
+    else
+        vec_push(f->arena, list, (Reader){g, same_element});
+}
+
+/* Who reads each home. */
+static void find_readers(Fuser *f) {
+    f->readers = NEW_ARRAY(f->arena, Readers, f->compiler->program->homes.n + 1);
+    for (int i = 0; i < f->out->groups.n; i++) {
+        const Group *g = f->out->groups.at[i];
+        for (int m = 0; m < g->nodes.n; m++) {
+            ReachVec reach = {0};
+            fuse_reach_member(f, g, g->nodes.at[m], &reach);
+            for (int k = 0; k < reach.n; k++) {
+                const Node *n = reach.at[k].node;
+                if (n->op == OP_read && !f->out->group_of[n->id])
+                    add_reader(f, g, n->attr.home,
+                               is_own_element(f, g, n->attr.home, reach.at[k].flat));
+            }
         }
+        if (g->effects)
+            vec_push(f->arena, &f->effects, g);
+        arena_reset(f->scratch);
     }
-    for (int i = 0; i < g->stores.n && g->nodes.n == 0; i++) {
-        const Node *n = g->stores.at[i].node;
-        found |= n->op == OP_read && n->attr.home == h;
-    }
-    return found;
 }
 
 static bool can_write_in_place(Fuser *f, const Write *w, const Group *writer) {
-    bool same;
-    const Region *region = w->value->region;
     if (f->crosses[w->value->id] || f->out->buffer_of[w->value->id] ||
-        op_info[w->value->op].kind == KIND_LEAF)
+        op_info[w->value->op].kind == KIND_LEAF || writer->effects)
         return false;
-    if (writer->effects)
-        return false;
-    if (reads_home(f, writer, w->home, &same) && !same)
-        return false;
-    for (int i = 0; i < f->out->groups.n; i++) {
-        const Group *g = f->out->groups.at[i];
-        if (g == writer || g->region != region)
-            continue;
-        if ((g->effects || reads_home(f, g, w->home, &same)) && fuse_depends(f, g, writer))
+    const Readers *readers = &f->readers[w->home->id];
+    for (int i = 0; i < readers->n; i++) {
+        const Group *g = readers->at[i].group;
+        if (g == writer ? !readers->at[i].same_element
+                        : g->region == writer->region && fuse_depends(f, g, writer))
             return false;
     }
+    for (int i = 0; i < f->effects.n; i++)
+        if (f->effects.at[i]->region == writer->region &&
+            fuse_depends(f, f->effects.at[i], writer))
+            return false;
     return true;
 }
 
 static Group *copy_group(Fuser *f, Region *region, const Write *w) {
     Group *g = fuse_new_group(f, GROUP_MAP, NULL, region);
     g->rows = shape_elements(&w->home->shape);
+    if (w->value->op == OP_read)
+        add_reader(f, g, w->value->attr.home, true);
     if (f->out->group_of[w->value->id]) {
         own_buffer(f, w->value);
         fuse_add_dep(f, g, f->out->group_of[w->value->id]);
@@ -258,16 +269,16 @@ static void write_home(Fuser *f, Region *region, const Write *w) {
         f->out->buffer_of[w->value->id] = home;
     vec_push(f->arena, &writer->stores, (GroupStore){w->value, home});
     writer->writes_homes = true;
-    for (int i = 0; i < f->out->groups.n; i++) {
-        Group *g = f->out->groups.at[i];
-        bool same;
-        if (g != writer && g->region == region && (g->effects || reads_home(f, g, w->home, &same)))
-            fuse_add_dep(f, writer, g);
-    }
+    const Readers *readers = &f->readers[w->home->id];
+    for (int i = 0; i < readers->n; i++)
+        fuse_add_dep(f, writer, readers->at[i].group);
+    for (int i = 0; i < f->effects.n; i++)
+        fuse_add_dep(f, writer, f->effects.at[i]);
 }
 
 void fuse_homes(Fuser *f) {
     Program *p = f->compiler->program;
+    find_readers(f);
     for (int r = 0; r < p->regions.n; r++)
         for (int i = 0; i < p->regions.at[r]->writes.n; i++) {
             const Write *w = &p->regions.at[r]->writes.at[i];
@@ -292,6 +303,8 @@ void fuse_absorb(Fuser *f, Group *g, Group *h) {
     }
     for (int i = 0; i < h->stores.n; i++)
         vec_push(f->arena, &g->stores, h->stores.at[i]);
+    for (int i = 0; i < h->inputs.n; i++)
+        vec_push(f->arena, &g->inputs, h->inputs.at[i]);
     for (int i = 0; i < h->deps.n; i++)
         fuse_add_dep(f, g, f->out->groups.at[h->deps.at[i]]);
     g->effects |= h->effects;
@@ -341,7 +354,7 @@ void fuse_order(Fuser *f) {
     int n = f->out->groups.n;
     bool *done = NEW_ARRAY(f->arena, bool, n + 1);
     VEC(Group *) order = {0};
-    for (int r = 0; r < p->regions.n; r++) {
+    for (int r = 0, oldest = 0; r < p->regions.n; r++, oldest = 0) {
         for (int i = 0; i < n; i++) {
             Group *g = f->out->groups.at[i];
             if (done[i] || g->region != p->regions.at[r] || !is_ready(f, g, done))
@@ -349,7 +362,9 @@ void fuse_order(Fuser *f) {
             done[i] = true;
             if (g->stores.n || g->effects)
                 vec_push(f->arena, &order, g);
-            i = -1; /* the oldest first */
+            while (oldest < n && (done[oldest] || f->out->groups.at[oldest]->region != g->region))
+                oldest++;
+            i = oldest - 1; /* the oldest first */
         }
     }
     for (int i = 0; i < n; i++)

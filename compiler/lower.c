@@ -2,6 +2,8 @@
 #include "lower.h"
 
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h) {
+    if (h->id < l->buffers.n && l->buffers.at[h->id]->home == h) /* they are made first */
+        return l->buffers.at[h->id];
     for (int i = 0; i < l->buffers.n; i++)
         if (l->buffers.at[i]->home == h)
             return l->buffers.at[i];

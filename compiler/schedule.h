@@ -36,6 +36,8 @@ typedef struct Group {
     int64_t rows, length, inner;
     const Count *count, *length_count; /* run-time counts of rows and of length; NULL: none */
     VEC(int) deps;                     /* groups that come before it */
+    bool needed;                       /* some group came after it */
+    VEC(const Node *) inputs;          /* what its members are made from */
     bool effects;                      /* has a check */
     bool writes_homes;
 } Group;

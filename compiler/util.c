@@ -74,6 +74,24 @@ void *arena_alloc(Arena *a, size_t bytes) {
     return p;
 }
 
+/* One chunk is kept; what was used of it is zeroed again. */
+void arena_reset(Arena *a) {
+    Chunk *kept = NULL;
+    for (Chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        if (kept || c->size != CHUNK) {
+            free(c);
+            continue;
+        }
+        kept = c;
+        memset(c->data, 0, c->used);
+        c->used = 0;
+    }
+    if (kept)
+        kept->next = NULL;
+    a->chunks = kept;
+}
+
 void arena_free(Arena *a) {
     if (!a)
         return;
@@ -109,6 +127,24 @@ char *arena_strndup(Arena *a, const char *s, size_t n) {
     if (n)
         memcpy(copy, s, n);
     return copy;
+}
+
+static bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+const char *arena_identifier(Arena *a, const char *path) {
+    char *name = arena_printf(a, "%s%s", path[0] >= '0' && path[0] <= '9' ? "x" : "", path);
+    char *to = name;
+    for (const char *from = name; *from; from++) {
+        bool word = is_letter_or_digit(*from) || *from == '_';
+        if (word || (to > name && to[-1] != '_'))
+            *to++ = word ? *from : '_';
+    }
+    while (to > name + 1 && to[-1] == '_')
+        to--;
+    *to = 0;
+    return name;
 }
 
 void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap) {
@@ -170,6 +206,7 @@ typedef struct Slot {
     const char *text; /* NULL: free */
     size_t n;
     uint32_t hash;
+    int number; /* of Names: the last one given to this text; 0: the text itself is free */
 } Slot;
 
 struct Interner {
@@ -213,22 +250,60 @@ static void rehash(Interner *in) {
             *find_slot(in, old[i].text, old[i].n, old[i].hash) = old[i];
 }
 
-const char *intern(Interner *in, const char *s, size_t n) {
+static Slot *intern_slot(Interner *in, const char *s, size_t n) {
     uint32_t hash = hash_bytes(HASH_START, s, n);
     Slot *slot = find_slot(in, s, n, hash);
     if (slot->text)
-        return slot->text;
+        return slot;
     if (in->used * 2 >= in->size) {
         rehash(in);
         slot = find_slot(in, s, n, hash);
     }
-    *slot = (Slot){arena_strndup(in->arena, s, n), n, hash};
+    *slot = (Slot){arena_strndup(in->arena, s, n), n, hash, 0};
     in->used++;
-    return slot->text;
+    return slot;
+}
+
+const char *intern(Interner *in, const char *s, size_t n) {
+    return intern_slot(in, s, n)->text;
 }
 
 const char *intern_str(Interner *in, const char *s) {
     return intern(in, s, strlen(s));
+}
+
+/* ---- names: an interner whose entries know the last number that was joined to them ------------ */
+
+struct Names {
+    Interner set;
+};
+
+Names *names_new(Arena *a) {
+    Names *names = NEW(a, Names);
+    names->set = *interner_new(a);
+    return names;
+}
+
+void names_reserve(Names *names, const char *name) {
+    Slot *slot = intern_slot(&names->set, name, strlen(name));
+    slot->number = MAX(slot->number, 1);
+}
+
+const char *names_unique(Names *names, const char *wanted, const char *joint) {
+    Slot *slot = intern_slot(&names->set, wanted, strlen(wanted));
+    if (!slot->number) {
+        slot->number = 1;
+        return slot->text;
+    }
+    for (int i = slot->number + 1;; i++) {
+        char *name = arena_printf(names->set.arena, "%s%s%d", wanted, joint, i);
+        Slot *other = intern_slot(&names->set, name, strlen(name));
+        if (other->number)
+            continue;
+        other->number = 1;
+        intern_slot(&names->set, wanted, strlen(wanted))->number = i;
+        return other->text;
+    }
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -16,12 +16,16 @@ typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void *arena_alloc(Arena *a, size_t bytes);
+/* Forgets everything in it; the memory is used again. */
+void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
 /* The string that printf would print, in the arena. */
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
 char *arena_strndup(Arena *a, const char *s, size_t n);
+/* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w. */
+const char *arena_identifier(Arena *a, const char *path);
 
 #define NEW(arena, T) ((T *)arena_alloc(arena, sizeof(T)))
 #define NEW_ARRAY(arena, T, n) ((T *)arena_alloc(arena, sizeof(T) * (size_t)(n)))
@@ -58,6 +62,13 @@ typedef struct Interner Interner;
 Interner *interner_new(Arena *a);
 const char *intern(Interner *in, const char *s, size_t n);
 const char *intern_str(Interner *in, const char *s);
+
+/* Gives names that differ: `wanted` itself the first time, then wanted2, wanted3 … with `joint`
+ * before the number. */
+typedef struct Names Names;
+Names *names_new(Arena *a);
+void names_reserve(Names *names, const char *name);
+const char *names_unique(Names *names, const char *wanted, const char *joint);
 
 /* Whole file in the arena, terminated; NULL (and errno) when it cannot be read. */
 char *read_file(Arena *a, const char *path, size_t *n);
