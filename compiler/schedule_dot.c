@@ -459,8 +459,8 @@ static void schedule_tiled(Dot *d) {
     look_at(d, &d->right, true);
     s->kernel->reads.n = 0; /* only looked at */
     bool one_vector = d->panels == 0 && d->narrow <= LANES;
-    bool near = d->right.along_other != 1 || d->right.padded ||
-                lines_stay(d->k.n, d->right.along_k * 4, L1_SETS);
+    bool panels = d->right.along_other != 1 || d->right.padded; /* a copy at the latest */
+    bool near = lines_stay(d->k.n, panels ? LINE : d->right.along_k * 4, L1_SETS);
     cut_rows(d, one_vector ? 12 : 6, near);
     cut_blocks(d);
     d->by_rows = d->m.count || is_long_epilogue(d);

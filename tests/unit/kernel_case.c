@@ -198,6 +198,15 @@ static void print_storage(KernelCase *c, Text *out) {
     }
 }
 
+/* Where element i of a buffer lies, as C. */
+static const char *element_place(KernelCase *c, const Buffer *b) {
+    if (b->layout == LAYOUT_ROWS)
+        return "i";
+    long long rows = (long long)b->shape.dim[0].n, columns = (long long)b->shape.dim[1].n;
+    return arena_printf(c->arena, "(i %% %lld / 16 * %lld + i / %lld) * 16 + i %% %lld %% 16",
+                        columns, rows, columns, columns);
+}
+
 static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
     const Lowered *l = c->compiler.lowered;
     text_add(out,
@@ -225,8 +234,9 @@ static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
         const Buffer *b = lower_buffer_of_home(l, h);
         text_printf(out,
                     "    for (int i = 0; i < %lld; i++)\n        if (fread(&x, 8, 1, f))\n         "
-                    "   nn->b%d[i] = (%s)x;\n",
-                    (long long)shape_elements(&h->shape), b->id, c_type(b->dtype));
+                    "   nn->b%d[%s] = (%s)x;\n",
+                    (long long)shape_elements(&h->shape), b->id, element_place(c, b),
+                    c_type(b->dtype));
     }
     text_add(
         out,
@@ -234,9 +244,9 @@ static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
     for (int i = 0; i < want->n; i++) {
         int64_t n = shape_elements(&want->at[i].value->shape);
         text_printf(out,
-                    "    for (int i = 0; i < %lld; i++) {\n        x = (double)nn->b%d[i];\n       "
-                    " fwrite(&x, 8, 1, f);\n    }\n",
-                    (long long)n, want->at[i].buffer->id);
+                    "    for (int i = 0; i < %lld; i++) {\n        x = (double)nn->b%d[%s];\n      "
+                    "  fwrite(&x, 8, 1, f);\n    }\n",
+                    (long long)n, want->at[i].buffer->id, element_place(c, want->at[i].buffer));
     }
     text_add(out, "    fclose(f);\n    return 0;\n}\n");
 }
