@@ -9,28 +9,33 @@
 
 /* ---- reductions over scattered axes ---- */
 
-static bool axes_are_neighbours(const Node *n) {
+/* The axes make one loop: they are neighbours, and an extent with a count is the outermost, so that
+ * what counts lies together. */
+static bool axes_make_a_loop(const Node *n) {
     const Shape *s = &n->in[0]->shape;
     int state = 0;
     for (int d = 0; d < s->rank; d++) {
         if (s->dim[d].n == 1)
             continue;
         bool in = n->attr.axes >> d & 1;
-        if (in && state == 2)
+        if (in && (state == 2 || (state == 1 && s->dim[d].count)))
             return false;
         state = in ? 1 : state ? 2 : 0;
     }
     return true;
 }
 
-/* The last run of axes is reduced first; the rest keep their places in the smaller shape. */
+/* The last run of axes, up to one with a count, is reduced first; the rest keep their places in the
+ * smaller shape. */
 static Node *split_one(Fuser *f, Node *n) {
     unsigned all = n->attr.axes, last = 0;
     int d = n->in[0]->shape.rank - 1;
     while (!(all >> d & 1))
         d--;
-    while (d >= 0 && all >> d & 1)
-        last |= 1u << d--;
+    for (bool counted = false; d >= 0 && all >> d & 1 && !counted; d--) {
+        last |= 1u << d;
+        counted = n->in[0]->shape.dim[d].count;
+    }
     Node *inner = NEW(f->arena, Node);
     *inner = *n;
     inner->in = NEW_ARRAY(f->arena, Node *, 1);
@@ -49,7 +54,7 @@ void fuse_split_reductions(Fuser *f) {
         Node *n = g->nodes.at[i];
         bool arg = n->op == OP_argmax || n->op == OP_argmin;
         int at = nodes.n;
-        while (op_info[n->op].kind == KIND_REDUCE && !arg && !axes_are_neighbours(n)) {
+        while (op_info[n->op].kind == KIND_REDUCE && !arg && !axes_make_a_loop(n)) {
             vec_push(f->arena, &nodes, NULL);
             for (int k = nodes.n - 1; k > at; k--)
                 nodes.at[k] = nodes.at[k - 1];
