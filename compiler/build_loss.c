@@ -245,8 +245,8 @@ bool loss_home_gradients(Build *b, Node *loss, const Dependences *d, Home *const
                 out[i] = out[i] ? graph_binary(b->g, OP_add, out[i], g[next]) : g[next];
         if (dep && !out[i]) /* through floor and its like */
             out[i] = graph_constant(b->g, homes[i]->dtype, &homes[i]->shape, 0);
-        if (out[i] && !out[i]->name)
-            out[i]->name = arena_printf(b->arena, "d_%s", homes[i]->name);
+        if (out[i])
+            vec_push(b->arena, &b->gradients, (HomeGradient){out[i], homes[i]});
     }
     return true;
 }

@@ -25,10 +25,20 @@ static bool region_is_empty(const Build *b) {
     return true;
 }
 
+/* A region that no statement opened begins where its first node comes from. */
+static Span region_span(const Build *b) {
+    for (int i = b->region_start; i < b->g->nodes.n; i++)
+        if (b->g->nodes.at[i]->region == b->region && b->g->nodes.at[i]->span.file)
+            return b->g->nodes.at[i]->span;
+    return (Span){0};
+}
+
 void region_close(Build *b) {
     if (region_is_empty(b))
         return;
     Region *r = b->region;
+    if (!r->span.file)
+        r->span = region_span(b);
     r->id = b->p->regions.n;
     r->name = build_identifier(b, r->name ? r->name : b->task ? b->task->name : "start");
     r->used = true;

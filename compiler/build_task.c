@@ -437,8 +437,11 @@ static void export_outputs(Build *b, Export *e, Value v, Span at) {
     for (int i = 0; i < n; i++) {
         Value x = v.kind == V_LIST ? v.list->at[i] : v;
         Node *node = x.kind == V_POISON ? NULL : value_to_node(b, x, DT_N, at);
-        if (node)
-            e->outputs[e->noutputs++] = node;
+        if (!node)
+            continue;
+        if (!node->name)
+            node->name = e->name;
+        e->outputs[e->noutputs++] = node;
     }
 }
 

@@ -319,6 +319,7 @@ static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t) {
         Node *s =
             graph_reduce(b->g, OP_sum, graph_binary(b->g, OP_mul, g, g), (1u << g->shape.rank) - 1);
         sum = sum ? graph_binary(b->g, OP_add, sum, s) : s;
+        sum->name = "squared_norm"; /* of the gradients so far */
     }
     Node *norm = graph_unary(b->g, OP_sqrt, sum);
     Shape s = shape_scalar();
