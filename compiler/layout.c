@@ -1,10 +1,17 @@
-/* layout.c: how buffers lie in memory.
+/* layout.c: how buffers lie in memory: one decision a buffer from all its readers and writers.
  *
- * A contraction reads its right operand [k, n] as panels of 16 columns. A parameter, or a value of
- * one region, that is such an operand lies in panels for good when everything else that touches it
- * takes them as well: results and epilogues of contractions (which are made panel by panel), sums
- * of columns, a second contraction that copies it anyway, and what fills a parameter at the start.
- * All else is row-major; a contraction then copies what it needs (schedule_dot.c).
+ * A matrix [k][n] of f32 lies in panels of 16 columns when a contraction reads it as its right
+ * operand, so that the operand need not be copied and its vectors lie on lines of their own, and
+ * when nothing else would lose by it. What loses is every use but these:
+ *   - a contraction's right operand, in either orientation (the other one is packed from panels);
+ *   - the elements of a map or of a contraction's epilogue, each for the element at its own place;
+ *   - the sums of its columns, 16 at a time;
+ *   - the host: saving, loading, traces, printing go through the layout.
+ * Reductions of rows add in row-major order, so what they read keeps its rows, as does what is
+ * sliced, gathered or read in another shape. Matrices that meet in maps (a parameter, the state of its
+ * optimizer, its gradient) follow each other, so that one loop runs through all.
+ *
+ * Every access goes through the index function: a wrong decision costs time and never a bit.
  */
 #include "schedule.h"
 
@@ -12,131 +19,186 @@ typedef VEC(Buffer *) BufferVec;
 
 typedef struct Layouts {
     Compiler *c;
+    Arena *arena, *scratch; /* subscripts are forgotten after each group */
     const Fusion *fusion;
-    bool *wanted, *barred; /* by buffer id */
-    int *seen;             /* by node id: the last walk that came by */
-    int walk;
+    const Group *group;  /* being looked at */
+    LoopVar *element;    /* a symbol: the number of an element that the group computes or sums */
+    BufferVec *meets;    /* by group: matrices used at its own elements */
+    bool *rows, *panels; /* by buffer: must keep its rows; a contraction wants panels */
 } Layouts;
 
-static bool is_candidate(const Buffer *b) {
-    const Shape *s = &b->shape;
-    if (b->id < 0 || b->dtype != DT_F32 || s->rank != 2 || shape_count(s) || s->dim[1].n < 2)
+/* ---- which matrices, and when panels pay ---- */
+
+static bool is_matrix(const Buffer *b) {
+    const Home *h = b->home;
+    if (b->id < 0 || b->dtype != DT_F32 || b->shape.rank != 2 || shape_count(&b->shape))
         return false;
-    return b->home ? b->home->kind == HOME_PARAM : b->region != NULL;
+    return !h || (h->kind != HOME_ARG && h->kind != HOME_INDEX);
 }
 
-static void bar(Layouts *l, const Buffer *b) {
-    if (b->id >= 0)
-        l->barred[b->id] = true;
+/* Rows of 16 or fewer numbers are a panel already, or would grow for the worse; with one row there
+ * is nothing to part. */
+static bool panels_pay(const Buffer *b) {
+    return b->shape.dim[1].n > 16 && b->shape.dim[0].n > 1;
 }
 
-/* The buffer whose whole value n is, behind reshapes; NULL: none. */
-static const Buffer *whole_buffer(const Layouts *l, const Node *n) {
-    while (!l->fusion->buffer_of[n->id] && n->op == OP_reshape)
-        n = n->in[0];
-    return l->fusion->buffer_of[n->id];
+/* ---- uses ---- */
+
+/* Sums of whole columns. */
+static bool sums_columns(const Group *g) {
+    return g->kind == GROUP_COLUMN && g->rows == g->inner && !g->length_count;
 }
 
-/* [.., m, n] in a contraction and [m, n] in the buffer: rows are rows. */
-static bool has_rows_of(const Buffer *b, const Node *n) {
-    return shape_elements(&b->shape) == shape_elements(&n->shape) &&
-           b->shape.dim[b->shape.rank - 1].n == n->shape.dim[n->shape.rank - 1].n;
+static int64_t elements_of(const Group *g) {
+    return sums_columns(g) ? g->rows * g->length : g->rows;
 }
 
-/* Buffers that n is made from and that do not lie in the rows of `like` (NULL: all of them). */
-static void bar_inputs(Layouts *l, const Group *g, const Node *n, const Node *like) {
+/* Does the group go through the rows of the matrix, or through its storage? */
+static bool takes_panels(const Group *g, const Buffer *b) {
+    if (g->count || shape_elements(&b->shape) != elements_of(g))
+        return false;
+    if (g->kind == GROUP_DOT)
+        return g->anchor->shape.dim[g->anchor->shape.rank - 1].n == b->shape.dim[1].n;
+    return g->kind == GROUP_MAP || (sums_columns(g) && g->inner == b->shape.dim[1].n);
+}
+
+/* The group uses b at `flat`; NULL: somewhere. */
+static void use_element(Layouts *l, Buffer *b, const Ix *flat) {
+    if (!is_matrix(b))
+        return;
+    bool own = flat && ix_equal(flat, ix_var(l->scratch, l->element)) && takes_panels(l->group, b);
+    BufferVec *meets = &l->meets[l->group->id];
+    if (own && meets->n) /* one loop for all of them */
+        own = shape_equal(&meets->at[0]->shape, &b->shape);
+    if (own)
+        vec_push(l->arena, meets, b);
+    else
+        l->rows[b->id] = true;
+}
+
+/* The memory that the group's kernel reads for the value; NULL: it is computed there. */
+static Buffer *memory_of(const Layouts *l, const Node *n) {
+    bool mine = l->fusion->group_of[n->id] == l->group;
+    if (n->op == OP_read && (mine || !l->fusion->buffer_of[n->id]))
+        return lower_buffer_of_home(l->c->lowered, n->attr.home);
+    return mine ? NULL : l->fusion->buffer_of[n->id];
+}
+
+static void walk_inputs(Layouts *l, const Node *n, const Ix *const *sub);
+
+/* Element `sub` of n (NULL: unknown) is needed. */
+static void walk(Layouts *l, const Node *n, const Ix *const *sub) {
+    Buffer *b = memory_of(l, n);
+    if (b)
+        use_element(l, b, sub ? ix_flat(l->scratch, &n->shape, sub) : NULL);
+    else if (l->fusion->group_of[n->id] != l->group)
+        walk_inputs(l, n, sub);
+}
+
+static void walk_inputs(Layouts *l, const Node *n, const Ix *const *sub) {
     for (int i = 0; i < n->nin; i++) {
-        const Node *in = n->in[i];
-        const Buffer *b = l->fusion->buffer_of[in->id];
-        if (l->seen[in->id] == l->walk)
-            continue;
-        l->seen[in->id] = l->walk;
-        if (b && l->fusion->group_of[in->id] != g) {
-            if (!like || !has_rows_of(b, like))
-                bar(l, b);
-        } else if (in != g->anchor || g->kind != GROUP_DOT) {
-            bar_inputs(l, g, in, like);
-        }
+        const Ix *at[MAX_RANK];
+        bool known = sub && input_subscripts(l->scratch, n, i, sub, at);
+        walk(l, n->in[i], known ? at : NULL);
     }
 }
 
-static void look_at_operands(Layouts *l, const Node *dot) {
-    const Buffer *left = whole_buffer(l, dot->in[0]), *right = whole_buffer(l, dot->in[1]);
-    bool one = dot->in[1]->shape.dim[0].n == 1;
-    if (left)
-        bar(l, left);
-    if (!right || right->id < 0 || !is_candidate(right))
-        return;
-    if (dot->dtype != DT_F32 || !one || !has_rows_of(right, dot->in[1]))
-        bar(l, right);
-    else if (!dot->attr.dot.tb)
-        l->wanted[right->id] = true;
-}
-
-/* A sliced operand is read where it lies. */
-static void bar_slices(Layouts *l, const Node *n) {
-    while (!l->fusion->buffer_of[n->id] && n->nin) {
-        if (n->op != OP_reshape && l->fusion->buffer_of[n->in[0]->id])
-            bar(l, l->fusion->buffer_of[n->in[0]->id]);
+/* Panels serve a right operand of one matrix product that is the whole matrix. */
+static void walk_right(Layouts *l, const Node *dot) {
+    const Node *n = dot->in[1];
+    const Shape *s = &n->shape;
+    Buffer *b = memory_of(l, n);
+    while (!b && n->op == OP_reshape) {
         n = n->in[0];
+        b = memory_of(l, n);
     }
+    bool whole = b && is_matrix(b) && s->dim[0].n == 1 && s->dim[1].n == b->shape.dim[0].n &&
+                 s->dim[2].n == b->shape.dim[1].n;
+    if (!whole)
+        walk(l, dot->in[1], NULL);
+    else if (!dot->attr.dot.tb && panels_pay(b))
+        l->panels[b->id] = true;
 }
 
-static void look_at_dot(Layouts *l, const Group *g) {
-    look_at_operands(l, g->anchor);
-    bar_slices(l, g->anchor->in[0]);
-    bar_slices(l, g->anchor->in[1]);
-    for (int i = 0; i < g->nodes.n; i++)
-        if (g->nodes.at[i] != g->anchor)
-            bar_inputs(l, g, g->nodes.at[i], g->anchor);
-    for (int i = 0; i < g->stores.n; i++)
-        if (!has_rows_of(g->stores.at[i].buffer, g->anchor))
-            bar(l, g->stores.at[i].buffer);
-}
-
-/* Only what is made from nothing that changes: the values a parameter starts with. */
-static bool fills_at_start(const Group *g, const Buffer *b) {
-    for (int i = 0; i < g->nodes.n; i++)
-        for (int k = 0; k < g->nodes.at[i]->nin; k++)
-            if (g->nodes.at[i]->in[k]->op == OP_read)
-                return false;
-    return g->kind == GROUP_MAP && b->home;
-}
-
-static void look_at_group(Layouts *l, const Group *g) {
-    const Node *like = NULL; /* of a sum of columns: what is summed */
-    if (g->kind == GROUP_DOT) {
-        look_at_dot(l, g);
+static void walk_member(Layouts *l, const Node *n) {
+    const Ix *sub[MAX_RANK];
+    bool sums = sums_columns(l->group) && op_info[n->op].kind == KIND_REDUCE;
+    const Node *like = sums ? n->in[0] : n; /* whose elements the group goes through */
+    bool known = shape_elements(&like->shape) == elements_of(l->group);
+    if (n->op == OP_dot) {
+        walk(l, n->in[0], NULL);
+        walk_right(l, n);
         return;
     }
-    if (g->kind == GROUP_COLUMN && g->rows == g->inner)
-        like = g->anchor->in[0];
+    if (known)
+        ix_unflat(l->scratch, &like->shape, ix_var(l->scratch, l->element), sub);
+    if (sums || n->op == OP_read)
+        walk(l, like, known ? sub : NULL);
+    else
+        walk_inputs(l, n, known ? sub : NULL);
+}
+
+static void walk_store(Layouts *l, const GroupStore *st) {
+    const Ix *own = ix_var(l->scratch, l->element), *sub[MAX_RANK];
+    const Node *n = st->node;
+    bool known = shape_elements(&n->shape) == elements_of(l->group);
+    if (known)
+        ix_unflat(l->scratch, &n->shape, own, sub);
+    if (l->fusion->group_of[n->id] != l->group)
+        walk(l, n, known ? sub : NULL);
+    use_element(l, st->buffer, known ? own : NULL);
+}
+
+static void walk_group(Layouts *l, const Group *g) {
+    l->group = g;
+    l->element->extent = dim_fixed(MAX(elements_of(g), 1));
     for (int i = 0; i < g->nodes.n; i++)
-        bar_inputs(l, g, g->nodes.at[i], like);
-    for (int i = 0; i < g->stores.n; i++) {
-        const GroupStore *st = &g->stores.at[i];
-        const Buffer *from = l->fusion->buffer_of[st->node->id];
-        if (!fills_at_start(g, st->buffer))
-            bar(l, st->buffer);
-        if (from && l->fusion->group_of[st->node->id] != g)
-            bar(l, from);
+        walk_member(l, g->nodes.at[i]);
+    for (int i = 0; i < g->stores.n; i++)
+        walk_store(l, &g->stores.at[i]);
+    arena_reset(l->scratch);
+}
+
+/* ---- decisions ---- */
+
+/* Matrices that meet one in panels follow it; true when one did. */
+static bool follow(Layouts *l, const BufferVec *meets) {
+    bool any = false, changed = false;
+    for (int i = 0; i < meets->n; i++)
+        any |= l->panels[meets->at[i]->id] && !l->rows[meets->at[i]->id];
+    for (int i = 0; any && i < meets->n; i++) {
+        changed |= !l->panels[meets->at[i]->id];
+        l->panels[meets->at[i]->id] = true;
     }
+    return changed;
+}
+
+/* Rows of a table of data are read where they lie. */
+static void keep_tables(Layouts *l) {
+    const Program *p = l->c->program;
+    for (int i = 0; i < p->sources.n; i++)
+        if (p->sources.at[i]->tensor)
+            l->rows[lower_buffer_of_home(l->c->lowered, p->sources.at[i]->tensor)->id] = true;
 }
 
 void layout(Compiler *c) {
-    Lowered *lowered = c->lowered;
-    Layouts l = {.c = c, .fusion = c->fusion};
-    l.wanted = NEW_ARRAY(c->arena, bool, lowered->buffers.n + 1);
-    l.barred = NEW_ARRAY(c->arena, bool, lowered->buffers.n + 1);
-    l.seen = NEW_ARRAY(c->arena, int, c->program->graph->nodes.n + 1);
-    for (int i = 0; i < c->fusion->groups.n; i++) {
-        l.walk = i + 1;
-        look_at_group(&l, c->fusion->groups.at[i]);
+    Lowered *low = c->lowered;
+    const Fusion *f = c->fusion;
+    Layouts l = {.c = c, .arena = c->arena, .scratch = arena_new(), .fusion = f};
+    l.element = NEW(c->arena, LoopVar);
+    l.rows = NEW_ARRAY(c->arena, bool, low->buffers.n + 1);
+    l.panels = NEW_ARRAY(c->arena, bool, low->buffers.n + 1);
+    l.meets = NEW_ARRAY(c->arena, BufferVec, f->groups.n + 1);
+    keep_tables(&l);
+    for (int i = 0; i < f->groups.n; i++)
+        walk_group(&l, f->groups.at[i]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < f->groups.n; i++)
+            changed |= follow(&l, &l.meets[i]);
     }
-    for (int i = 0; i < lowered->buffers.n; i++) {
-        Buffer *b = lowered->buffers.at[i];
-        bool panels = l.wanted[i] && !l.barred[i] && is_candidate(b);
-        b->layout = panels ? LAYOUT_PANELS16 : LAYOUT_ROWS;
-        b->bytes = (layout_elements(b) * dtype_size(b->dtype) + 63) / 64 * 64;
-    }
+    for (int i = 0; i < low->buffers.n; i++)
+        if (l.panels[i] && !l.rows[i])
+            layout_set(low->buffers.at[i], LAYOUT_PANELS16);
+    arena_free(l.scratch);
 }

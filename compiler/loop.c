@@ -314,6 +314,16 @@ void nest_store(Nest *n, const Buffer *b, const Ix *const *sub, const Expr *valu
     st->value = value;
 }
 
+void nest_transpose(Nest *n, const Buffer *b, const Ix *const *sub, int64_t step, const Expr *from,
+                    int64_t from_step) {
+    Stmt *st = nest_add(n, ST_TRANSPOSE);
+    st->buffer = b;
+    st->sub = copy_subscripts(n->arena, b->shape.rank, sub);
+    st->value = from;
+    st->step = step;
+    st->from_step = from_step;
+}
+
 double reduce_neutral(Op op, DType t) {
     switch (op) {
     case OP_sum:

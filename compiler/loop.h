@@ -160,6 +160,9 @@ typedef enum StmtKind {
     ST_GATHER_LANES, /* local at sub ([32 lanes] accumulators): op joins value into the lane of
                         `var`: element e of the loop goes to lane e mod 32, where e is `ix` */
     ST_JOIN_LANES,   /* declares local = the 32 lanes of `from`, joined by op in the fixed order */
+    ST_TRANSPOSE,    /* 8 x 8 numbers of f32 from buffer at sub: element (r, c), `step` elements
+                        from one r to the next, = element (c, r) from the load `value`, `from_step`
+                        from one c to the next */
     ST_IF,           /* value (uniform bool): body */
     ST_FAULT         /* where value (bool) holds: fault of node `node` with `with` as its value */
 } StmtKind;
@@ -176,7 +179,8 @@ struct Stmt {
     const Expr *value, *with;
     Op op;
     int node;
-    const char *comment; /* printed above it, NULL: none */
+    int64_t step, from_step; /* of a transpose */
+    const char *comment;     /* printed above it, NULL: none */
 };
 
 struct Nest {
@@ -207,6 +211,9 @@ Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, cons
                   double value);
 void nest_set(Nest *n, Local *l, const Ix *const *sub, const Expr *value);
 void nest_store(Nest *n, const Buffer *b, const Ix *const *sub, const Expr *value);
+/* The 8 x 8 numbers at the load `from`, transposed: see ST_TRANSPOSE. */
+void nest_transpose(Nest *n, const Buffer *b, const Ix *const *sub, int64_t step, const Expr *from,
+                    int64_t from_step);
 /* Row reductions: 32 lanes, started with the neutral element of op; one round of the lane loop; the
  * result. */
 Local *nest_accumulator(Nest *n, const char *name, Op op, DType t);
@@ -231,5 +238,7 @@ int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix 
                       int64_t *extent);
 /* Elements with padding. */
 int64_t layout_elements(const Buffer *b);
+/* Sets the layout and what follows from it. */
+void layout_set(Buffer *b, Layout layout);
 
 #endif

@@ -372,3 +372,8 @@ int64_t layout_elements(const Buffer *b) {
         return (b->shape.dim[1].n + 15) / 16 * 16 * b->shape.dim[0].n;
     return MAX(shape_elements(&b->shape), 1);
 }
+
+void layout_set(Buffer *b, Layout layout) {
+    b->layout = layout;
+    b->bytes = (layout_elements(b) * dtype_size(b->dtype) + 63) / 64 * 64;
+}

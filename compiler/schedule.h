@@ -142,6 +142,10 @@ void schedule_row(Sched *s);
 void schedule_column(Sched *s);
 void schedule_dot(Sched *s); /* s->group->anchor is the dot; stores: see sched_store_all */
 void schedule_other(Sched *s);
+/* A matrix in panels that the kernel made so far reads or writes, or NULL; and the loops of a map
+ * over matrices of that shape (schedule_panels.c). */
+const Buffer *sched_panels(const Sched *s);
+void schedule_panels(Sched *s, const Shape *shape, bool tiles);
 
 /* The kernel takes the run-time count (a loop runs to it). */
 void sched_count(Sched *s, const Count *c);

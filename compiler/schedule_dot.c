@@ -260,20 +260,64 @@ static void copy_right_rows(Dot *d) {
     close_to(d, 0);
 }
 
-/* Columns that lie side by side: column j of a panel runs along memory. Sixteen of each column at a
- * time, so that a line of memory is read once and the sixteen lines written stay in L1. */
-static void copy_panel_columns(Dot *d, const Ix *b, const Ix *panel, int64_t width) {
+/* Column j of a panel, numbers `rest` … k-1, one after the other: sixteen of each column at a time,
+ * so that a line of memory is read once and the sixteen lines written stay in L1. */
+static void copy_columns(Dot *d, const Ix *b, const Ix *panel, int64_t first, int64_t width,
+                         int64_t rest) {
     Sched *s = d->s;
     Arena *a = s->arena;
+    int depth = s->nest->depth;
+    if (width <= 0 || rest >= d->k.n)
+        return;
     if (d->k.count)
         sched_count(s, d->k.count);
-    const Ix *base =
-        ix_scale(a, open_rounds(d, LOOP_SEQ, "k", (d->k.n + PANEL - 1) / PANEL), PANEL);
-    const Ix *j = open_rounds(d, LOOP_SEQ, "j", width);
-    const LoopVar *v = nest_loop_to(s->nest, LOOP_SEQ, "k", PANEL, base, d->k);
+    int64_t left = d->k.n - rest;
+    const Ix *base = ix_scale(a, open_rounds(d, LOOP_SEQ, "k", (left + PANEL - 1) / PANEL), PANEL);
+    base = ix_offset(a, base, rest);
+    const Ix *j = ix_offset(a, open_rounds(d, LOOP_SEQ, "j", width), first);
+    const LoopVar *v = nest_loop_to(s->nest, LOOP_SEQ, "k", MIN(left, PANEL), base, d->k);
     const Ix *k = ix_add(a, base, ix_var(a, v)), *column = ix_add(a, ix_scale(a, panel, PANEL), j);
     nest_store(s->nest, d->right.packed, (const Ix *[]){panel_place(d, b, panel), k, j},
                operand_at(d, &d->right, b, k, column));
+    close_to(d, depth);
+}
+
+/* Elements from one column to the next where eight numbers of a column are neighbours; else 0. */
+static int64_t column_step(Dot *d) {
+    Arena *a = d->s->arena;
+    LoopVar k = {.name = "k", .extent = dim_fixed(LANES)},
+            j = {.name = "j", .extent = dim_fixed(LANES)};
+    LoopVar eight = {.name = "e", .extent = dim_fixed(MAX(d->k.n / LANES, 1))};
+    if (d->k.count || d->k.n < PANEL || d->cols.n < LANES)
+        return 0;
+    const Ix *at = ix_add(a, ix_scale(a, ix_var(a, &eight), LANES), ix_var(a, &k));
+    const Expr *load = operand_at(d, &d->right, ix_const(a, 0), at, ix_var(a, &j));
+    return distance(a, load, &k) == 1 ? distance(a, load, &j) : 0;
+}
+
+/* Columns that lie side by side: column j of a panel runs along memory. Blocks of 8 x 8 are
+ * transposed in registers; the four of 16 x 16 use the same lines of memory. */
+static void copy_panel_columns(Dot *d, const Ix *b, const Ix *panel, int64_t width) {
+    Sched *s = d->s;
+    Arena *a = s->arena;
+    int64_t step = column_step(d), wide = width / LANES * LANES, whole = d->k.n / PANEL;
+    int depth = s->nest->depth;
+    if (step == 0) {
+        copy_columns(d, b, panel, 0, width, 0);
+        return;
+    }
+    const Ix *block = wide ? open_rounds(d, LOOP_SEQ, "k", whole) : NULL;
+    for (int64_t j = 0; j < wide; j += LANES)
+        for (int64_t e = 0; e < PANEL; e += LANES) {
+            const Ix *k = ix_offset(a, ix_scale(a, block, PANEL), e),
+                     *column = ix_offset(a, ix_scale(a, panel, PANEL), j);
+            const Ix *to[3] = {panel_place(d, b, panel), k, ix_const(a, j)};
+            nest_transpose(s->nest, d->right.packed, to, PANEL,
+                           operand_at(d, &d->right, b, k, column), step);
+        }
+    close_to(d, depth);
+    copy_columns(d, b, panel, 0, wide, whole * PANEL);
+    copy_columns(d, b, panel, wide, width - wide, 0);
 }
 
 static void copy_right_columns(Dot *d) {
@@ -466,9 +510,8 @@ static void schedule_tiled(Dot *d) {
     d->by_rows = d->m.count || is_long_epilogue(d);
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {
-        bool rows = d->right.along_other == 1;
         copy_operand(d, &d->right, all_panels(d), PANEL,
-                     rows ? copy_right_rows : copy_right_columns);
+                     d->right.along_other == 1 ? copy_right_rows : copy_right_columns);
         d->right.padded = true;
     }
     if (left)

@@ -121,6 +121,12 @@ void schedule_map(Sched *s) {
     }
     bool tiles = sched_tiles(g->rows, sched_cost(s)) > 1;
     flat_nest(s, tiles);
+    const Buffer *panels = sched_panels(s);
+    if (panels) {
+        restart(s);
+        schedule_panels(s, &panels->shape, tiles);
+        return;
+    }
     if (block_is_affine(s->arena, &s->nest->body)) {
         s->kernel->tiles = tiles ? (int)((g->rows + CHUNK - 1) / CHUNK) : 1;
         return;

@@ -162,7 +162,7 @@ static bool declares(const Stmt *st) {
 }
 
 static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {
-    if (x->kind != y->kind || x->op != y->op)
+    if (x->kind != y->kind || x->op != y->op || x->step != y->step || x->from_step != y->from_step)
         return false;
     if (x->kind == ST_FAULT && kernel_fault(m->a, x->node) != kernel_fault(m->b, y->node))
         return false;
@@ -183,7 +183,8 @@ static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {
     } else if (x->local && !is_pair(m, x->local, y->local)) {
         return false;
     }
-    int rank = x->kind == ST_STORE ? x->buffer->shape.rank : x->kind == ST_SET ? x->local->rank : 0;
+    bool to_buffer = x->kind == ST_STORE || x->kind == ST_TRANSPOSE;
+    int rank = to_buffer ? x->buffer->shape.rank : x->kind == ST_SET ? x->local->rank : 0;
     return same_subscripts(m, rank, x->sub, y->sub) && same_ix(m, x->ix, y->ix) &&
            same_block(m, &x->body, &y->body);
 }

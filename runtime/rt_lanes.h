@@ -268,6 +268,48 @@ RT_INLINE v8 m2f8(v8i mask) {
     return (v8)(mask & (v8i)bc8(1.0f));
 }
 
+/* The lanes of two vectors that the numbers name: 0-7 of x, 8-15 of y. */
+#if defined __clang__ || __GNUC__ >= 12
+#define RT_SHUFFLE8(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define RT_SHUFFLE8(x, y, ...) __builtin_shuffle(x, y, (v8i){__VA_ARGS__})
+#endif
+
+/* Columns c and c+4 of four rows of eight: halves of four vectors. */
+#define RT_COLUMNS(first, x0, x1, x2, x3)                                                          \
+    const v8 first##l = RT_SHUFFLE8(x0, x1, 0, 8, 1, 9, 4, 12, 5, 13),                             \
+             first##h = RT_SHUFFLE8(x0, x1, 2, 10, 3, 11, 6, 14, 7, 15),                           \
+             first##m = RT_SHUFFLE8(x2, x3, 0, 8, 1, 9, 4, 12, 5, 13),                             \
+             first##i = RT_SHUFFLE8(x2, x3, 2, 10, 3, 11, 6, 14, 7, 15),                           \
+             first##0 = RT_SHUFFLE8(first##l, first##m, 0, 1, 8, 9, 4, 5, 12, 13),                 \
+             first##1 = RT_SHUFFLE8(first##l, first##m, 2, 3, 10, 11, 6, 7, 14, 15),               \
+             first##2 = RT_SHUFFLE8(first##h, first##i, 0, 1, 8, 9, 4, 5, 12, 13),                 \
+             first##3 = RT_SHUFFLE8(first##h, first##i, 2, 3, 10, 11, 6, 7, 14, 15)
+#define RT_LOW(x, y) RT_SHUFFLE8(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
+#define RT_HIGH(x, y) RT_SHUFFLE8(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
+
+/* to[step * r + c] = from[from_step * c + r] for 8 x 8 numbers. */
+RT_INLINE void transpose8(float *to, int64_t step, const float *from, int64_t from_step) {
+    RT_COLUMNS(a, ld8(from), ld8(from + from_step), ld8(from + 2 * from_step),
+               ld8(from + 3 * from_step));
+    from += 4 * from_step;
+    RT_COLUMNS(b, ld8(from), ld8(from + from_step), ld8(from + 2 * from_step),
+               ld8(from + 3 * from_step));
+    st8(to, RT_LOW(a0, b0));
+    st8(to + step, RT_LOW(a1, b1));
+    st8(to + 2 * step, RT_LOW(a2, b2));
+    st8(to + 3 * step, RT_LOW(a3, b3));
+    to += 4 * step;
+    st8(to, RT_HIGH(a0, b0));
+    st8(to + step, RT_HIGH(a1, b1));
+    st8(to + 2 * step, RT_HIGH(a2, b2));
+    st8(to + 3 * step, RT_HIGH(a3, b3));
+}
+#undef RT_SHUFFLE8
+#undef RT_COLUMNS
+#undef RT_LOW
+#undef RT_HIGH
+
 /* Lanes from and to scattered places: element p[at[i]]. Only lanes below m are touched. */
 #define RT_GATHER(suffix, T, V)                                                                    \
     RT_INLINE V gather8##suffix(const T *p, v8i at, int m) {                                       \

@@ -276,6 +276,13 @@ void print_store(Printer *p, const Stmt *st) {
     store_text(p, &x, st->value);
 }
 
+void print_transpose(Printer *p, const Stmt *st) {
+    const Place to = buffer_place(p, st->buffer, st->sub),
+                from = buffer_place(p, st->value->buffer, st->value->sub);
+    emit_line(&p->e, "transpose8(&%s, %lld, &%s, %lld);", element_text(p, &to),
+              (long long)st->step, element_text(p, &from), (long long)st->from_step);
+}
+
 const char *print_local(Printer *p, const Local *l, const Ix *const *sub) {
     if (l->named) {
         const char *name = print_name(p, l);

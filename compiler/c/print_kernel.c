@@ -378,6 +378,9 @@ static void print_statement(Printer *p, const Stmt *st) {
     case ST_STORE:
         print_store(p, st);
         return;
+    case ST_TRANSPOSE:
+        print_transpose(p, st);
+        return;
     case ST_FILL:
         print_fill(p, st);
         return;
@@ -451,7 +454,8 @@ static void scan_block(Printer *p, Uses *u, const Block *b) {
         const Stmt *st = b->stmts.at[i];
         if (st->value)
             scan_expr(p, u, st->value);
-        int rank = st->kind == ST_STORE ? st->buffer->shape.rank
+        bool to_buffer = st->kind == ST_STORE || st->kind == ST_TRANSPOSE;
+        int rank = to_buffer              ? st->buffer->shape.rank
                    : st->kind == ST_SET ? st->local->rank
                                         : 0;
         for (int d = 0; d < rank; d++)

@@ -44,6 +44,8 @@ const char *print_constant(Printer *p, DType t, double value, bool lanes);
 const char *print_join(Printer *p, Op op, DType t, const char *x, const char *y, bool lanes);
 /* buffer[sub] = value. */
 void print_store(Printer *p, const Stmt *st);
+/* An 8 x 8 block. */
+void print_transpose(Printer *p, const Stmt *st);
 /* local[sub] as an lvalue or value of its own element. */
 const char *print_local(Printer *p, const Local *l, const Ix *const *sub);
 bool print_subscripts_have_lane(const Printer *p, int n, const Ix *const *sub);
