@@ -47,7 +47,7 @@ static bool check_places(Check *c) {
             return fail(c, "'%s' ends after the arena", b->name);
         for (int j = 0; j < i; j++) {
             const Buffer *o = l->buffers.at[j];
-            if ((outlives_region(b) || outlives_region(o)) && overlap(b, o))
+            if (overlap(b, o) && (outlives_region(b) || outlives_region(o)))
                 return fail(c, "'%s' and '%s' share bytes and one of them outlives its region",
                             o->name, b->name);
         }
@@ -124,8 +124,8 @@ static bool check_lives(Check *c) {
     for (int i = 0; i < l->buffers.n; i++)
         for (int j = 0; j < i; j++) {
             const Buffer *a = l->buffers.at[j], *b = l->buffers.at[i];
-            if (a->region == b->region && !outlives_region(a) && !outlives_region(b) &&
-                overlap(a, b) && !check_pair_life(c, a, b))
+            if (a->region == b->region && overlap(a, b) && !outlives_region(a) &&
+                !outlives_region(b) && !check_pair_life(c, a, b))
                 return false;
         }
     return true;
@@ -151,13 +151,6 @@ static bool check_written_first(Check *c) {
 }
 
 /* ---- order ---- */
-
-static bool barrier_between(const Lowered *l, int a, int b) {
-    for (int k = a; k < b; k++)
-        if (l->barrier_after[k])
-            return true;
-    return false;
-}
 
 /* One access of kernel a, one of kernel b: the same bytes, one of them a write, and nothing that
  * orders them. */
@@ -201,12 +194,13 @@ static bool check_decisions(Check *c) {
     return true;
 }
 
+/* Each kernel against those before it, back to the last barrier. */
 static bool check_order(Check *c) {
     const Lowered *l = c->l;
     for (int b = 0; b < l->kernels.n; b++)
         for (int a = b - 1; a >= 0; a--) {
             const Kernel *first = l->kernels.at[a], *second = l->kernels.at[b];
-            if (first->region != second->region || barrier_between(l, a, b))
+            if (first->region != second->region || l->barrier_after[a])
                 break;
             if (first->tiles == 1 && second->tiles == 1)
                 continue;

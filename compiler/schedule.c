@@ -67,18 +67,9 @@ static const char *kernel_name(const Sched *s) {
                  : arena_printf(s->arena, "update_%s", b->name);
 }
 
-static bool name_is_taken(const Lowered *l, const char *name) {
-    for (int i = 0; i < l->kernels.n; i++)
-        if (strcmp(l->kernels.at[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
 static void new_kernel(Sched *s, const char *name) {
     Kernel *k = NEW(s->arena, Kernel);
-    k->name = name;
-    for (int i = 2; name_is_taken(s->compiler->lowered, k->name); i++)
-        k->name = arena_printf(s->arena, "%s_%d", name, i);
+    k->name = names_unique(s->names, name, "_");
     k->id = s->compiler->lowered->kernels.n;
     k->same_as = k->id;
     k->region = s->group->region;
@@ -174,8 +165,9 @@ static void schedule_group(Sched *s) {
 }
 
 void schedule(Compiler *c) {
+    Names *names = names_new(c->arena);
     for (int i = 0; i < c->fusion->groups.n; i++) {
-        Sched s = {.compiler = c, .arena = c->arena, .fusion = c->fusion};
+        Sched s = {.compiler = c, .arena = c->arena, .fusion = c->fusion, .names = names};
         s.group = c->fusion->groups.at[i];
         schedule_group(&s);
     }

@@ -61,7 +61,7 @@ typedef struct Sched {
     Nest *nest;
     VEC(Binding) bindings; /* values that stand in locals */
     const struct Fusion *fusion;
-
+    Names *names; /* of kernels */
 } Sched;
 
 /* What fuse leaves in side arrays, by node id. */
