@@ -205,6 +205,7 @@ static void make_fill(Bench *b) {
 static void make_loss(Bench *b) {
     Kernel *k = kernel(b, "loss_of_w", &b->train, 1);
     k->check = true;
+    vec_push(b->a, &k->faults, b->loss->id);
     vec_push(b->a, &k->reads, (Access){.buffer = b->at_w});
     vec_push(b->a, &k->writes, (Access){.buffer = b->at_loss});
     const Expr *w = load_w(b, ix_const(b->a, 0));
