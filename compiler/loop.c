@@ -75,6 +75,12 @@ const Expr *expr_index(Arena *a, const Ix *ix) {
     return e;
 }
 
+int expr_rank(const Expr *e) {
+    if (e->kind == EX_LOAD)
+        return e->buffer->shape.rank;
+    return e->kind == EX_LOCAL ? e->local->rank : 0;
+}
+
 static bool subscripts_equal(int n, const Ix *const *x, const Ix *const *y) {
     for (int i = 0; i < n; i++)
         if (!ix_equal(x[i], y[i]))
@@ -124,7 +130,7 @@ bool expr_uses(const Expr *e, const LoopVar *v) {
             return true;
     if (e->ix && ix_uses(e->ix, v))
         return true;
-    int n = e->kind == EX_LOAD ? e->buffer->shape.rank : e->kind == EX_LOCAL ? e->local->rank : 0;
+    int n = expr_rank(e);
     for (int i = 0; i < n; i++)
         if (e->sub[i] && ix_uses(e->sub[i], v))
             return true;
@@ -224,9 +230,7 @@ static bool expr_has_lanes(const Expr *e, const LoopVar *lane) {
         return true;
     if (e->ix && ix_has_lanes(e->ix, lane))
         return true;
-    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
-               : e->kind == EX_LOCAL ? e->local->rank
-                                     : 0;
+    int rank = expr_rank(e);
     for (int i = 0; i < rank; i++)
         if (e->sub[i] && ix_has_lanes(e->sub[i], lane))
             return true;

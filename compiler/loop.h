@@ -139,6 +139,7 @@ const Expr *expr_cast(Arena *a, const Expr *x, DType t); /* x itself when it has
 const Expr *expr_load(Arena *a, const Buffer *b, const Ix *const *sub);
 const Expr *expr_local(Arena *a, const Local *l, const Ix *const *sub); /* sub NULL: a variable */
 const Expr *expr_index(Arena *a, const Ix *ix);
+int expr_rank(const Expr *e); /* how many subscripts it has: of a load, of a local; else 0 */
 bool expr_equal(const Expr *x, const Expr *y);
 bool expr_uses(const Expr *e, const LoopVar *v);
 /* Depends on the lane loop's variable (lane may be NULL) or on a local that holds lanes. */

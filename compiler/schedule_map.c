@@ -16,9 +16,7 @@ static bool ix_is_affine(const Ix *x) {
 }
 
 static bool expr_is_affine(const Expr *e) {
-    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
-               : e->kind == EX_LOCAL ? e->local->rank
-                                     : 0;
+    int rank = expr_rank(e);
     const Ix *flat = e->kind == EX_LOAD && rank ? e->sub[0] : NULL;
     for (int i = 1; flat && i < rank;
          i++) /* subscripts may fold to an affine offset only together */

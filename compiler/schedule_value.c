@@ -129,9 +129,7 @@ static int depth_of_expr(const Sched *s, const Expr *e) {
         depth = MAX(depth, depth_of_expr(s, e->in[i]));
     if (e->ix)
         depth = MAX(depth, depth_of_ix(s, e->ix));
-    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
-               : e->kind == EX_LOCAL ? e->local->rank
-                                     : 0;
+    int rank = expr_rank(e);
     for (int i = 0; i < rank; i++)
         depth = MAX(depth, e->sub[i] ? depth_of_ix(s, e->sub[i]) : 0);
     return depth;

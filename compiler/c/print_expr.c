@@ -138,9 +138,7 @@ bool print_is_vector(const Printer *p, const Expr *e) {
         return true;
     if (e->ix && ix_has_lanes(p, e->ix))
         return true;
-    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
-               : e->kind == EX_LOCAL ? e->local->rank
-                                     : 0;
+    int rank = expr_rank(e);
     if (print_subscripts_have_lane(p, rank, e->sub))
         return true;
     for (int i = 0; i < e->nin; i++)

@@ -438,9 +438,7 @@ static void scan_expr(Printer *p, Uses *u, const Expr *e) {
         scan_expr(p, u, e->in[i]);
     if (e->ix)
         scan_ix(p, u, e->ix);
-    int rank = e->kind == EX_LOAD    ? e->buffer->shape.rank
-               : e->kind == EX_LOCAL ? e->local->rank
-                                     : 0;
+    int rank = expr_rank(e);
     for (int i = 0; i < rank; i++)
         if (e->sub[i])
             scan_ix(p, u, e->sub[i]);
