@@ -64,12 +64,40 @@ static void head_command(CEmit *x) {
     emit_line(&x->e, " *   ./%s --help", x->p->name);
 }
 
-static void head_buffers(CEmit *x, bool weights) {
+static void head_buffer(CEmit *x, const Buffer *b, const char *name, const char *kernels) {
+    emit_line(&x->e, " *   %-36s %-4s %-22s %10lld%s", name, dtype_name(b->dtype),
+              shape_text(x->arena, &b->shape), (long long)b->offset, kernels);
+}
+
+static void head_kept(CEmit *x, bool weights) {
     for (int i = 0; i < x->l->buffers.n; i++) {
         const Buffer *b = x->l->buffers.at[i];
-        if (c_is_weight(b) == weights)
-            emit_line(&x->e, " *   %-36s %s %-22s %10lld", weights ? b->home->path : b->name,
-                      dtype_name(b->dtype), shape_text(x->arena, &b->shape), (long long)b->offset);
+        if (!b->region && c_is_weight(b) == weights)
+            head_buffer(x, b, b->home ? b->home->path : b->name, "");
+    }
+}
+
+static bool touches(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return true;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+static void head_values(CEmit *x) {
+    for (int i = 0; i < x->l->buffers.n; i++) {
+        const Buffer *b = x->l->buffers.at[i];
+        int first = -1, last = -1;
+        for (int k = 0; b->region && k < x->l->kernels.n; k++)
+            if (touches(x->l->kernels.at[k], b)) {
+                first = first < 0 ? k : first;
+                last = k;
+            }
+        if (b->region)
+            head_buffer(x, b, b->name, arena_printf(x->arena, "  %d-%d", first, last));
     }
 }
 
@@ -78,7 +106,7 @@ static void head_kernels(CEmit *x) {
         const Kernel *k = x->l->kernels.at[i];
         if (!i || k->region != x->l->kernels.at[i - 1]->region)
             emit_line(&x->e, " *  %s", k->region->name);
-        emit_line(&x->e, " *   %-36s %8s %10s %10s%s", k->name,
+        emit_line(&x->e, " *   %4d %-36s %8s %10s %10s%s", i, k->name,
                   k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles), amount(x, k->flops),
                   amount(x, k->bytes), x->l->barrier_after[i] ? "  wait" : "");
     }
@@ -87,13 +115,18 @@ static void head_kernels(CEmit *x) {
 static void emit_head(CEmit *x) {
     head_command(x);
     emit_line(&x->e, " *");
-    emit_line(&x->e, " * parameters and states: key, shape, offset in the arena");
-    head_buffers(x, true);
+    emit_line(&x->e, " * parameters and states: key, shape, offset in the arena (%s bytes in all)",
+              amount(x, (double)x->l->arena_bytes));
+    head_kept(x, true);
     emit_line(&x->e, " *");
-    emit_line(&x->e, " * other buffers (%s bytes in all)", amount(x, (double)x->l->arena_bytes));
-    head_buffers(x, false);
+    emit_line(&x->e, " * what else outlives a region: optimizers, batches, variables, results");
+    head_kept(x, false);
     emit_line(&x->e, " *");
-    emit_line(&x->e, " * kernels by region: tiles, FLOPs, bytes, where all threads wait");
+    emit_line(&x->e, " * values of one region, and the kernels from the first to the last that");
+    emit_line(&x->e, " * touches them: two whose kernels do not overlap may have the same memory");
+    head_values(x);
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " * kernels by region: number, tiles, FLOPs, bytes, where all threads wait");
     head_kernels(x);
     emit_line(&x->e, " */");
 }

@@ -194,7 +194,8 @@ static void emit_set(CEmit *x, const DataSet *d) {
     emit_line(&x->e, "return RT_OK;");
     emit_end(&x->e, "");
     emit_gap(&x->e);
-    c_emit_block_function(x, arena_printf(x->arena, "prepare_%s", d->name), d->prologue);
+    if (d->prologue && d->prologue->stmts.n)
+        c_emit_block_function(x, arena_printf(x->arena, "prepare_%s", d->name), d->prologue);
 }
 
 void c_emit_data(CEmit *x) {

@@ -67,7 +67,7 @@ static void emit_options(CEmit *x) {
     emit_gap(&x->e);
 }
 
-static void emit_strings(CEmit *x, const char *function, const char *form) {
+static void emit_strings(CEmit *x, const char *function, bool init) {
     emit_begin(&x->e, "static void %s(struct nn *nn)", function);
     emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < x->p->vars.n; i++) {
@@ -75,7 +75,7 @@ static void emit_strings(CEmit *x, const char *function, const char *form) {
         if (v->type != HT_STRING)
             continue;
         const char *name = emit_name(x->arena, v->name);
-        if (strcmp(form, "init") == 0) {
+        if (init) {
             emit_line(&x->e, "rt_buf_init(&nn->strings.%s, &nn->rt, (size_t)1 << 20);", name);
             emit_line(&x->e, "nn->vars.%s = \"\";", name);
         } else {
@@ -94,7 +94,8 @@ static void emit_task(CEmit *x, const Task *t) {
         emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < t->sets.n; i++) {
         emit_line(&x->e, "NN_TRY(load_%s(nn));", t->sets.at[i]->name);
-        emit_line(&x->e, "NN_TRY(prepare_%s(nn));", t->sets.at[i]->name);
+        if (t->sets.at[i]->prologue && t->sets.at[i]->prologue->stmts.n)
+            emit_line(&x->e, "NN_TRY(prepare_%s(nn));", t->sets.at[i]->name);
     }
     emit_line(&x->e, "return RT_OK;");
     emit_end(&x->e, "");
@@ -135,6 +136,6 @@ void c_emit_tasks(CEmit *x) {
         emit_task(x, x->p->tasks.at[i]);
     emit_task_tables(x);
     emit_options(x);
-    emit_strings(x, "nn_init_strings", "init");
-    emit_strings(x, "nn_free_strings", "free");
+    emit_strings(x, "nn_init_strings", true);
+    emit_strings(x, "nn_free_strings", false);
 }
