@@ -624,9 +624,33 @@ static void visit(Fuser *f, Node *n) {
     }
 }
 
-/* Indices that cannot be out of range. */
-static int64_t index_bound(const Node *n) {
+static int64_t index_bound(const Fuser *f, const Node *n);
+
+/* Of what is computed once: the bound of all values it is given. */
+static int64_t home_bound(const Fuser *f, const Home *h) {
+    const Program *p = f->compiler->program;
+    int64_t most = 0;
+    for (int r = 0; r < p->regions.n && h->kind == HOME_CONST; r++)
+        for (int w = 0; w < p->regions.at[r]->writes.n; w++) {
+            const Write *write = &p->regions.at[r]->writes.at[w];
+            if (write->home != h)
+                continue;
+            int64_t bound = index_bound(f, write->value);
+            if (bound == 0)
+                return 0;
+            most = MAX(most, bound);
+        }
+    return most;
+}
+
+/* Values lie in 0 … bound-1; 0: not known. */
+static int64_t index_bound(const Fuser *f, const Node *n) {
     switch (n->op) {
+    case OP_read:
+        return home_bound(f, n->attr.home);
+    case OP_gather:
+    case OP_pick:
+        return index_bound(f, n->in[0]);
     case OP_batch:
         return n->attr.batch.source->limit;
     case OP_argmax:
@@ -644,11 +668,12 @@ static int64_t index_bound(const Node *n) {
                    : (int64_t)n->attr.constant.value + 1;
     default:
         if (op_info[n->op].kind == KIND_MOVE && n->op != OP_concat && n->op != OP_pad)
-            return index_bound(n->in[0]);
-        return n->op == OP_cast && dtype_is_int(n->in[0]->dtype) ? index_bound(n->in[0]) : 0;
+            return index_bound(f, n->in[0]);
+        return n->op == OP_cast && dtype_is_int(n->in[0]->dtype) ? index_bound(f, n->in[0]) : 0;
     }
 }
 
+/* Indices that cannot be out of range. */
 static void prove_indices(Fuser *f) {
     for (int i = 0; i < f->graph->nodes.n; i++) {
         const Node *n = f->graph->nodes.at[i];
@@ -656,8 +681,10 @@ static void prove_indices(Fuser *f) {
             continue;
         const Shape *s = &n->in[0]->shape;
         int64_t extent = n->op == OP_pick ? s->dim[s->rank - 1].n : s->dim[0].n,
-                bound = index_bound(n->in[1]);
-        f->out->proved[i] = bound > 0 && bound <= extent;
+                bound = index_bound(f, n->in[1]);
+        const Node *index = behind_movement(n->in[1], false);
+        bool rows = index->op == OP_read && index->attr.home->kind == HOME_INDEX; /* of the data */
+        f->out->proved[i] = rows || (bound > 0 && bound <= extent);
     }
 }
 

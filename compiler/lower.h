@@ -55,7 +55,7 @@ typedef struct Kernel {
     double flops, bytes;
     Nest *nest;
     int same_as; /* id of the earlier kernel with the same text (then only calls differ), or its own id */
-    bool check;  /* sets the fault word; what follows in the region may not run when it is set */
+    bool check;  /* sets the fault word; no home may be written after it when it is set */
 } Kernel;
 
 typedef struct Lowered {
@@ -64,6 +64,8 @@ typedef struct Lowered {
     VEC(Kernel *) kernels; /* in the order of execution within each region; regions in order of their numbers */
     int64_t arena_bytes;   /* set by plan */
     bool *barrier_after;   /* per kernel, set by plan */
+    bool *decide_before;   /* per kernel, set by plan: a fault by now ends the region here; before a
+                              kernel that checks, all threads wait once more */
 } Lowered;
 
 /* The buffer a node's value is read from by the host or by a later region; NULL when it was never stored. */

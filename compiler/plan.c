@@ -8,6 +8,9 @@
  * buffer of b, one of the two writes, and neither tile ownership nor thread 0 orders them. Greedy
  * from the left: the barrier goes directly before b, which covers the most later pairs, so the
  * number is minimal.
+ *      A kernel that checks may be followed by others, but before the next one that writes a home
+ * every thread looks at the fault word: behind a barrier, and none that checks may come before the
+ * next barrier, so that all threads see the same.
  *   2. in place: a buffer that a kernel reads for the last time, element by element, lends its
  * bytes to the buffer that kernel writes.
  *   3. offsets, greedy by size with best fit. Two buffers may share bytes only where the barriers
@@ -78,14 +81,21 @@ static bool kernels_conflict(const Kernel *a, const Kernel *b) {
     return false;
 }
 
-/* A kernel that checks decides for all threads whether the region goes on: all work before it is
- * done, so that no thread can see a fault that another one does not, and all wait for the decision.
- */
+static bool writes_home(const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return true;
+    return false;
+}
+
+/* Kernel b waits for the data of those since the last barrier, for their checks when it decides,
+ * and, when it checks itself, for the decisions. */
 static bool needs_barrier(const Lowered *l, int since, int b) {
     const Kernel *next = l->kernels.at[b];
     for (int a = since; a < b; a++) {
         const Kernel *k = l->kernels.at[a];
-        if (k->check || (next->check && k->tiles > 1) || kernels_conflict(k, next))
+        if ((l->decide_before[b] && k->check) || (next->check && l->decide_before[a]) ||
+            kernels_conflict(k, next))
             return true;
     }
     return false;
@@ -101,13 +111,18 @@ static bool all_serial(const Lowered *l, const Region *r) {
 static void place_barriers(Lowered *l, Arena *arena) {
     int n = l->kernels.n;
     l->barrier_after = NEW_ARRAY(arena, bool, n + 1);
+    l->decide_before = NEW_ARRAY(arena, bool, n + 1);
     int since = 0;
+    bool open = false; /* a check whose result nobody has looked at */
     for (int b = 0; b < n; b++) {
         Region *r = l->kernels.at[b]->region;
         if (b == 0 || l->kernels.at[b - 1]->region != r) {
             since = b;
+            open = l->kernels.at[b]->check;
             continue;
         }
+        l->decide_before[b] = open && writes_home(l->kernels.at[b]);
+        open = (open && !l->decide_before[b]) || l->kernels.at[b]->check;
         if (!all_serial(l, r) && needs_barrier(l, since, b)) {
             l->barrier_after[b - 1] = true;
             since = b;

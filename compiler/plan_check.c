@@ -1,9 +1,10 @@
 /* plan_check.c: proves a memory plan, with nothing of plan.c but its result.
  *
- * Four facts: every buffer lies aligned inside the arena; what outlives a region shares bytes with
+ * Five facts: every buffer lies aligned inside the arena; what outlives a region shares bytes with
  * nothing; two buffers of a region that share bytes are never wanted at the same time; and any two
  * accesses of the same bytes, one of them a write, are ordered by a barrier, by thread 0 or by
- * equal ownership. O(n^2) in accesses.
+ * equal ownership; and no home is written past a check without a decision that all threads share.
+ * O(n^2) in accesses.
  */
 #include "pass.h"
 
@@ -183,13 +184,42 @@ static bool is_parallel(const Lowered *l, const Region *r) {
     return false;
 }
 
-/* The decision after a check is one for all threads: no work beside it. */
+static bool changes_home(const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return true;
+    return false;
+}
+
+/* A home is written past a check only behind a decision, and all threads decide alike: on neither
+ * side of a decision does the fault word change without a barrier between. */
 static bool check_decisions(Check *c) {
     const Lowered *l = c->l;
-    for (int k = 0; k + 1 < l->kernels.n; k++) {
-        const Kernel *a = l->kernels.at[k], *b = l->kernels.at[k + 1];
-        if (a->check && a->region == b->region && is_parallel(l, a->region) && !l->barrier_after[k])
-            return fail(c, "no barrier after the check in kernel '%s'", a->name);
+    const Kernel *open = NULL;            /* a check that nobody has looked at */
+    bool checked = false, decided = false; /* since the last barrier */
+    bool threads = false;
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        if (i == 0 || l->kernels.at[i - 1]->region != k->region) {
+            open = NULL;
+            checked = decided = false;
+            threads = is_parallel(l, k->region);
+        } else if (l->barrier_after[i - 1]) {
+            checked = decided = false;
+        }
+        if (l->decide_before[i]) {
+            if (threads && checked)
+                return fail(c, "no barrier between a check and the decision before '%s'", k->name);
+            open = NULL;
+            decided = !k->check; /* else all wait once more */
+        }
+        if (open && changes_home(k))
+            return fail(c, "kernel '%s' writes a home and nobody looks at the check in kernel '%s'",
+                        k->name, open->name);
+        if (k->check && threads && decided)
+            return fail(c, "kernel '%s' sets the fault word beside a decision", k->name);
+        checked |= k->check;
+        open = k->check ? k : open;
     }
     return true;
 }
@@ -208,9 +238,6 @@ static bool check_order(Check *c) {
             if (at)
                 return fail(c, "kernels '%s' and '%s' meet at '%s' without a barrier", first->name,
                             second->name, at->name);
-            if (second->check && first->tiles > 1)
-                return fail(c, "kernel '%s' runs beside the check in kernel '%s'", first->name,
-                            second->name);
         }
     return true;
 }

@@ -118,14 +118,15 @@ void schedule_column(Sched *s) {
         opened = 2;
         s->kernel->tiles = tiles ? (int)outer : 1;
     }
-    if (tiles && outer == 1) {
+    if (outer == 1 && g->inner > COLUMNS) { /* columns that lie side by side in panels as well */
         int blocks = (int)((g->inner + COLUMNS - 1) / COLUMNS);
-        const Ix *base = ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(blocks)));
+        const Ix *base = ix_var(s->arena, nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "tile",
+                                                    dim_fixed(blocks)));
         base = ix_scale(s->arena, base, COLUMNS);
         LoopVar *j = nest_loop_to(s->nest, LOOP_LANE, "j", COLUMNS, base, dim_fixed(g->inner));
         c.column = ix_add(s->arena, base, ix_var(s->arena, j));
         opened = 2;
-        s->kernel->tiles = blocks;
+        s->kernel->tiles = tiles ? blocks : 1;
     } else {
         c.column = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(g->inner)));
     }

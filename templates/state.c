@@ -66,7 +66,6 @@ struct nn {
     struct rt_option option_list[NN_OPTIONS + 1];
     int64_t step;                 /* executions of the region that runs, from 1 */
     int64_t runs[NN_REGIONS + 1]; /* of each region */
-    bool stop[NN_CHECKS + 1];     /* by check of the region: a fault was seen, no updates */
     bool replay;                  /* one thread runs a region again to look at every tensor */
     int bad_nan, bad_inf;         /* values found so, -1: none yet */
     enum rt_status failed;        /* arithmetic of the host, an `expect` */

@@ -45,13 +45,6 @@ const char *c_value_name(const CEmit *x, int value) {
 
 /* ---- sizes ---- */
 
-static int most_checks(const CEmit *x) {
-    int most = 0;
-    for (int i = 0; i < x->p->regions.n; i++)
-        most = MAX(most, c_count_checks(x, x->p->regions.at[i]));
-    return most;
-}
-
 static int most_batches(const CEmit *x) {
     int most = 0;
     for (int i = 0; i < x->p->regions.n; i++)
@@ -103,7 +96,6 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_VALUES = %d,", c_count_values(x));
     emit_line(e, "NN_WEIGHTS = %d, /* parameters and states */", c_count_weights(x));
     emit_line(e, "NN_REGIONS = %d,", p->regions.n);
-    emit_line(e, "NN_CHECKS = %d, /* the most in one region */", most_checks(x));
     emit_line(e, "NN_BATCHES = %d,", most_batches(x));
     emit_line(e, "NN_SOURCES = %d,", p->sources.n);
     emit_line(e, "NN_SPLITS = %d,", p->splits.n);

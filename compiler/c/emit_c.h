@@ -49,7 +49,6 @@ void c_emit_values(CEmit *x);
 void c_emit_kernels(CEmit *x);
 void c_emit_regions(CEmit *x);
 void c_emit_region_tables(CEmit *x);
-int c_count_checks(const CEmit *x, const Region *r);
 int c_count_batches(const CEmit *x, const Region *r);
 bool c_region_parallel(const CEmit *x, const Region *r);
 

@@ -2,8 +2,8 @@
  *
  * A region's function runs on every thread of the team. A kernel of several tiles is called by all,
  * each does its part; a kernel of one tile is called by thread 0. The plan says where all threads
- * wait. After a kernel that checks, thread 0 decides for all whether the region goes on: that is
- * what keeps the parameters of the last good step.
+ * wait, and where each looks at the fault word: that is what keeps the parameters of the last good
+ * step.
  */
 #include "emit_c.h"
 #include <string.h>
@@ -46,41 +46,33 @@ static int emit_serial_run(CEmit *x, int i) {
     emit_begin(&x->e, "if (t == 0)");
     for (;; i++) {
         emit_call(x, i);
-        const Kernel *k = x->l->kernels.at[i];
-        if (k->check || x->l->barrier_after[i] || is_last(x, i) ||
+        if (x->l->barrier_after[i] || is_last(x, i) || x->l->decide_before[i + 1] ||
             x->l->kernels.at[i + 1]->tiles != 1)
             return i;
     }
 }
 
-/* The decision after a check; `open`: the block of thread 0 is still open. */
-static void emit_decision(CEmit *x, int check, bool open) {
-    if (!open) {
-        emit_line(&x->e, "nn_wait(nn, t);");
-        emit_begin(&x->e, "if (t == 0)");
-    }
-    emit_line(&x->e, "nn->stop[%d] = rt_faulted(&nn->rt);", check);
-    emit_end(&x->e, "");
-    emit_line(&x->e, "nn_wait(nn, t);");
-    emit_line(&x->e, "if (nn->stop[%d])", check);
+/* All threads see the same fault word here. */
+static void emit_decision(CEmit *x, int i, bool threads) {
+    if (!x->l->decide_before[i])
+        return;
+    emit_line(&x->e, "if (rt_faulted(&nn->rt))");
     emit_line(&x->e, "    return; /* nothing is updated */");
+    if (threads && x->l->kernels.at[i]->check)
+        emit_line(&x->e, "nn_wait(nn, t);");
 }
 
 static void emit_parallel_body(CEmit *x, const Region *r) {
-    int check = 0;
     for (int i = 0; i < x->l->kernels.n; i++) {
         const Kernel *k = x->l->kernels.at[i];
         if (k->region != r)
             continue;
+        emit_decision(x, i, true);
         bool serial = k->tiles == 1;
         if (serial)
             i = emit_serial_run(x, i);
         else
             emit_call(x, i);
-        if (x->l->kernels.at[i]->check && !is_last(x, i)) {
-            emit_decision(x, check++, serial);
-            continue;
-        }
         if (serial)
             emit_end(&x->e, "");
         if (x->l->barrier_after[i])
@@ -92,11 +84,8 @@ static void emit_serial_body(CEmit *x, const Region *r) {
     for (int i = 0; i < x->l->kernels.n; i++) {
         if (x->l->kernels.at[i]->region != r)
             continue;
+        emit_decision(x, i, false);
         emit_call(x, i);
-        if (x->l->kernels.at[i]->check && !is_last(x, i)) {
-            emit_line(&x->e, "if (rt_faulted(&nn->rt))");
-            emit_line(&x->e, "    return; /* nothing is updated */");
-        }
     }
 }
 
@@ -133,13 +122,6 @@ void c_emit_regions(CEmit *x) {
 }
 
 /* ---- counts ---- */
-
-int c_count_checks(const CEmit *x, const Region *r) {
-    int n = 0;
-    for (int i = 0; i < x->l->kernels.n; i++)
-        n += x->l->kernels.at[i]->region == r && x->l->kernels.at[i]->check;
-    return n;
-}
 
 static bool is_batch_of(const Node *n, const Region *r) {
     return n->op == OP_batch && n->region == r && n->in[0]->op == OP_read;

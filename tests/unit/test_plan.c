@@ -178,25 +178,31 @@ Test(plan, regions_share_and_homes_do_not) {
     cr_assert_not(share_bytes(loss, x), "another region may not write over an output");
 }
 
-Test(plan, a_check_is_alone_between_barriers) {
+/* k0 | check, k2 | [decision] update | check2: each writes what nobody else touches. */
+Test(plan, homes_are_written_behind_decisions) {
     Bench *b = bench_new();
-    Buffer *x = buffer(b, "x", 0, 64), *y = buffer(b, "y", 0, 64), *loss = buffer(b, "loss", 0, 1);
+    Home home = {.name = "w"};
+    Buffer *x = buffer(b, "x", 0, 64), *y = buffer(b, "y", 0, 64), *w = buffer(b, "w", 0, 64);
     Kernel *k0 = kernel(b, "k0", 0, 4), *check = kernel(b, "check", 0, 1);
-    Kernel *k2 = kernel(b, "k2", 0, 4);
+    Kernel *k2 = kernel(b, "k2", 0, 4), *update = kernel(b, "update", 0, 4);
+    Kernel *check2 = kernel(b, "check2", 0, 1);
+    w->home = &home;
+    x->region = y->region = NULL; /* so that no two share bytes */
     writes(b, k0, x, OWNED);
-    writes(b, check, loss, ALL);
-    check->check = true;
-    loss->region = NULL;
-    reads(b, k2, x, OWNED); /* so that no two of them share bytes */
+    check->check = check2->check = true;
     writes(b, k2, y, OWNED);
+    writes(b, update, w, OWNED);
     plan_is_good(b);
-    cr_assert(b->lowered.barrier_after[0]);
-    cr_assert(b->lowered.barrier_after[1]);
-    b->lowered.barrier_after[1] = false;
-    checker_says(b, "no barrier after the check");
-    b->lowered.barrier_after[1] = true;
-    b->lowered.barrier_after[0] = false;
-    checker_says(b, "beside the check");
+    Lowered *l = &b->lowered;
+    cr_assert(!l->barrier_after[0] && !l->barrier_after[1], "work may go on beside a check");
+    cr_assert(l->barrier_after[2] && l->decide_before[3]);
+    cr_assert(l->barrier_after[3], "the second check could change the first decision");
+    l->barrier_after[3] = false;
+    checker_says(b, "sets the fault word beside a decision");
+    l->barrier_after[2] = false;
+    checker_says(b, "no barrier between a check and the decision");
+    l->decide_before[3] = false;
+    checker_says(b, "'update' writes a home and nobody looks at the check in kernel 'check'");
 }
 
 Test(plan, checker_finds_a_dropped_barrier) {
@@ -255,6 +261,7 @@ Test(plan, random_regions_pass_the_checker) {
         Bench *b = bench_new();
         int n = 2 + round % 20;
         Buffer *x[24];
+        Home home = {.name = "h"};
         for (int i = 0; i < n; i++) {
             seed = hash_bytes(seed, &i, sizeof i);
             int tiles = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 6 : 12;
@@ -266,6 +273,7 @@ Test(plan, random_regions_pass_the_checker) {
                 reads(b, k, x[i - 1 - (int)(seed % (uint32_t)MIN(i, 4))], (int)(seed / 16 % 3));
             }
             writes(b, k, x[i], seed / 256 % 2 ? OWNED : ALL);
+            x[i]->home = seed / 1024 % 8 ? NULL : &home;
         }
         plan_is_good(b);
         arena_free(b->c.arena);
