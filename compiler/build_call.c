@@ -334,6 +334,7 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
     Frame frame = {b->frame, f->decl, call, in};
     Frame *old = b->frame;
     Span span = b->g->span;
+    int first = b->g->nodes.n;
     b->frame = &frame;
     b->depth++;
     if (in) {
@@ -346,7 +347,8 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
     b->depth--;
     b->frame = old;
     b->g->span = span;
-    if (v.kind == V_TENSOR && !v.node->name && v.node->region == b->region)
+    bool made = v.kind == V_TENSOR && v.node->id >= first && v.node->region == b->region;
+    if (made && !v.node->name)
         v.node->name = f->decl->name; /* the output speaks of linear and relu, not of add */
     return v;
 }
