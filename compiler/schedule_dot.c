@@ -81,7 +81,8 @@ const Expr *dot_extent(Dot *d, Dim dim) {
     count->kind = EX_COUNT;
     count->dtype = DT_I32;
     count->count = dim.count;
-    return expr_binary(a, OP_mul, count, expr_const(a, DT_I32, (double)(dim.n / dim.count->bound)));
+    int64_t each = dim.n / dim.count->bound;
+    return each == 1 ? count : expr_binary(a, OP_mul, count, expr_const(a, DT_I32, (double)each));
 }
 
 /* Distance in memory between elements one apart in v; 0 where it is not fixed. */

@@ -326,8 +326,11 @@ static const char *source_text(Printer *p, const Expr *e) {
         (print_is_vector(p, index) || ix_coefficient(place, p->lane, &linear) != 1 || !linear))
         return print_text(p, "fetch8%s(%s, %s, %lld, %s, %s)", suffix, array,
                           print_expr(p, index, true), row, vector_ix(p, place), print_lanes(p));
-    const char *at = print_text(p, "%lld * (int64_t)%s + %s", row, print_expr(p, index, false),
-                                print_ix(p, place));
+    const char *at = print_text(p, "(int64_t)%s", print_expr(p, index, false));
+    if (row != 1)
+        at = print_text(p, "%lld * %s", row, at);
+    if (rest.n || rest.c)
+        at = print_text(p, "%s + %s", at, print_ix(p, place));
     if (!lanes)
         return print_text(p, "%s[%s]", array, at);
     if (p->lanes)
