@@ -59,25 +59,6 @@ static Shown shown_as(HType t) {
 
 /* ---- strings ---- */
 
-typedef struct Kept {
-    Node *node;
-    Home *home;
-} Kept;
-
-static void run_keep(Build *b, void *arg) {
-    Kept *k = (Kept *)arg;
-    home_write(b, k->home, graph_unary(b->g, OP_stop, node_here(b, k->node)));
-}
-
-/* A table that is printed lies in memory, as a `let` of the top level does. */
-static Node *keep_table(Build *b, Node *n) {
-    if (n->op != OP_constant || !n->attr.constant.data)
-        return n;
-    Kept k = {n, home_new(b, HOME_CONST, "table", n->dtype, &n->shape, n->span)};
-    build_at_start(b, run_keep, &k);
-    return home_value(b, k.home);
-}
-
 static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out) {
     Span at = hole->span;
     if (v.kind == V_POISON)
@@ -86,7 +67,7 @@ static bool hole_part(Build *b, Value v, const Ast *hole, TextPart *out) {
     if (v.kind == V_LIST && !(v = value_node(value_to_node(b, v, DT_N, at))).node)
         return false;
     if (v.kind == V_TENSOR && v.node->shape.rank) {
-        out->tensor = keep_table(b, v.node);
+        out->tensor = v.node;
         region_output(b, out->tensor);
         return check_spec(b, out->format, dtype_is_real(v.node->dtype) ? SHOWN_REAL : SHOWN_INT,
                           at);

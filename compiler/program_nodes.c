@@ -4,6 +4,7 @@
 typedef struct Mapper {
     Node *(*map)(void *context, Node *n);
     void *context;
+    bool shown; /* only what the host prints or writes as a tensor */
 } Mapper;
 
 static void map_node(const Mapper *m, Node **n) {
@@ -23,7 +24,8 @@ static void map_format(const Mapper *m, Format *f) {
 static void map_expr(const Mapper *m, HExpr *e) {
     if (!e)
         return;
-    map_node(m, &e->node);
+    if (!m->shown)
+        map_node(m, &e->node);
     map_format(m, e->format);
     for (int i = 0; i < e->nargs; i++)
         map_expr(m, e->args[i]);
@@ -44,15 +46,7 @@ static void map_block(const Mapper *m, HBlock *b) {
     }
 }
 
-void program_map_nodes(Program *p, Node *(*map)(void *context, Node *n), void *context) {
-    const Mapper m = {map, context};
-    for (int i = 0; i < p->regions.n; i++) {
-        Region *r = p->regions.at[i];
-        for (int k = 0; k < r->writes.n; k++)
-            map_node(&m, &r->writes.at[k].value);
-        for (int k = 0; k < r->outputs.n; k++)
-            map_node(&m, &r->outputs.at[k]);
-    }
+static void map_host(Program *p, const Mapper m) {
     for (int i = 0; i < p->scalars.n; i++)
         map_expr(&m, p->scalars.at[i]->value);
     for (int i = 0; i < p->sets.n; i++)
@@ -63,4 +57,20 @@ void program_map_nodes(Program *p, Node *(*map)(void *context, Node *n), void *c
         for (int k = 0; k < p->exports.at[i]->noutputs; k++)
             map_node(&m, &p->exports.at[i]->outputs[k]);
     map_block(&m, p->start);
+}
+
+void program_map_nodes(Program *p, Node *(*map)(void *context, Node *n), void *context) {
+    const Mapper m = {map, context, false};
+    for (int i = 0; i < p->regions.n; i++) {
+        Region *r = p->regions.at[i];
+        for (int k = 0; k < r->writes.n; k++)
+            map_node(&m, &r->writes.at[k].value);
+        for (int k = 0; k < r->outputs.n; k++)
+            map_node(&m, &r->outputs.at[k]);
+    }
+    map_host(p, m);
+}
+
+void program_map_shown(Program *p, Node *(*map)(void *context, Node *n), void *context) {
+    map_host(p, (Mapper){map, context, true});
 }

@@ -74,6 +74,7 @@ typedef struct Old {
     int *uses;
     Home **home;  /* what the node is written to */
     bool *output; /* of its region */
+    bool *shown;  /* the host prints it or writes it to a file */
     Node **map;   /* the new node */
 } Old;
 
@@ -87,8 +88,14 @@ static Node *use_root(void *context, Node *n) {
     return n;
 }
 
+static Node *mark(void *context, Node *n) {
+    ((bool *)context)[n->id] = true;
+    return n;
+}
+
 static void find_live(Old *o, Program *p) {
     program_map_nodes(p, use_root, o);
+    program_map_shown(p, mark, o->shown);
     for (int i = o->n - 1; i >= 0; i--) {
         const Node *n = o->nodes[i];
         if (op_info[n->op].kind == KIND_EFFECT && n->region && n->region->used)
@@ -117,14 +124,16 @@ static Node *here(Simplify *s, Node *x, const Region *r) {
 }
 
 /* A node of its own for a value that a region writes, unless m is one: home and value must be of
- * one region, and no two homes may share a value. Likewise an output belongs to its region. */
+ * one region, and no two homes may share a value. Likewise an output belongs to its region, and what
+ * the host shows lies in memory in its own shape: a reshape and a constant do not. */
 static Node *own_node(Old *o, const Node *n, Node *m) {
     Home *home = o->home[n->id];
-    bool foreign = m->region != n->region;
+    bool foreign = m->region != n->region,
+         bare = m->shape.rank && (m->op == OP_reshape || m->op == OP_constant);
     if (home && !foreign && m->op == OP_read && m->attr.home == home)
         return m; /* the home keeps its value */
     if ((home && (foreign || m->op == OP_read || o->s->claimed.at[m->id])) ||
-        (o->output[n->id] && foreign)) {
+        (o->output[n->id] && foreign) || (o->shown[n->id] && bare)) {
         Node stop = {.op = OP_stop, .nin = 1, .in = &m, .dtype = m->dtype, .shape = m->shape};
         m = append(o->s, &stop);
     }
@@ -155,17 +164,12 @@ static Node *replace(void *context, Node *n) {
 
 /* ---- the new graph ---- */
 
-static Node *mark_root(void *context, Node *n) {
-    ((bool *)context)[n->id] = true;
-    return n;
-}
-
 /* What rules made and nobody uses goes; numbers are given anew. */
 static void compact(Simplify *s, Program *p) {
     Graph *g = s->g;
     bool *live = NEW_ARRAY(s->arena, bool, g->nodes.n);
     int n = 0;
-    program_map_nodes(p, mark_root, live);
+    program_map_nodes(p, mark, live);
     for (int i = g->nodes.n - 1; i >= 0; i--) {
         const Node *x = g->nodes.at[i];
         live[i] = live[i] || op_info[x->op].kind == KIND_EFFECT;
@@ -204,6 +208,7 @@ void simplify(Compiler *c) {
     o.uses = NEW_ARRAY(s.arena, int, o.n);
     o.home = NEW_ARRAY(s.arena, Home *, o.n);
     o.output = NEW_ARRAY(s.arena, bool, o.n);
+    o.shown = NEW_ARRAY(s.arena, bool, o.n);
     o.map = NEW_ARRAY(s.arena, Node *, o.n);
     find_live(&o, p);
     memset(&g->nodes, 0, sizeof g->nodes);

@@ -50,5 +50,7 @@ static inline bool is_op(const Node *n, const Node *x, Op op) {
 /* program_nodes.c: calls map on every place of the program that holds a node and stores what it
  * gives. */
 void program_map_nodes(Program *p, Node *(*map)(void *context, Node *n), void *context);
+/* Of these, what the host shows as tensors: parts of text, results of exports. */
+void program_map_shown(Program *p, Node *(*map)(void *context, Node *n), void *context);
 
 #endif
