@@ -213,6 +213,13 @@ static bool loop_is_empty(Rows *r, int phase) {
     return true;
 }
 
+/* The extent of the loop over the accumulators is known: they become variables. */
+static void name_accumulators(const Rows *r, Local *const *acc) {
+    for (int i = 0; i < r->s->group->nodes.n; i++)
+        if (acc[i])
+            acc[i]->named = true;
+}
+
 static void short_loop(Rows *r, int phase) {
     Sched *s = r->s;
     Dim length = {s->group->length, s->group->length_count};
@@ -223,6 +230,8 @@ static void short_loop(Rows *r, int phase) {
     accumulate_all(r, phase, acc, j, j);
     store_full(r, phase, j);
     nest_end(s->nest);
+    if (!length.count)
+        name_accumulators(r, acc);
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
         if (acc[i])
@@ -239,6 +248,7 @@ static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, 
     Local *acc = nest_accumulator(s->nest, arena_printf(s->arena, "%s_chunks", result_name(n)),
                                   n->op, n->dtype);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(count)));
+    acc->named = true;
     const Ix *sub[2] = {row, k};
     const Expr *e = memory ? expr_load(s->arena, memory, sub) : expr_local(s->arena, array, &k);
     nest_accumulate(s->nest, acc, n->op, k, e);
@@ -246,24 +256,39 @@ static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, 
     return expr_local(s->arena, nest_join(s->nest, result_name(n), n->op, acc), NULL);
 }
 
-static void chunk_body(Rows *r, int phase, const Ix *chunk, Local **acc) {
+/* Chunk number `chunk`, of `length` elements; 0: CHUNK or what is left of the row. */
+static void chunk_body(Rows *r, int phase, const Ix *chunk, int64_t length, Local **acc) {
     Sched *s = r->s;
     start_all(r, phase, acc);
     const Ix *base = ix_scale(s->arena, chunk, CHUNK);
-    Dim length = {s->group->length, s->group->length_count};
-    const Ix *j = ix_var(s->arena, nest_loop_to(s->nest, LOOP_LANE, "j", CHUNK, base, length));
+    Dim all = {s->group->length, s->group->length_count};
+    const LoopVar *v = length ? nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(length))
+                              : nest_loop_to(s->nest, LOOP_LANE, "j", CHUNK, base, all);
+    const Ix *j = ix_var(s->arena, v);
     const Ix *element = ix_add(s->arena, base, j);
     use_kept(r, phase, element);
     accumulate_all(r, phase, acc, element, j);
     store_full(r, phase, element);
     nest_end(s->nest);
+    if (length)
+        name_accumulators(r, acc);
+}
+
+static void one_chunk(Rows *r, int phase, const Ix *chunk, int64_t length, Local *const *part) {
+    Sched *s = r->s;
+    Local **acc = NEW_ARRAY(s->arena, Local *, s->group->nodes.n + 1);
+    chunk_body(r, phase, chunk, length, acc);
+    for (int i = 0; i < s->group->nodes.n; i++)
+        if (acc[i]) {
+            const Local *one = nest_join(s->nest, "part", s->group->nodes.at[i]->op, acc[i]);
+            nest_set(s->nest, part[i], &chunk, expr_local(s->arena, one, NULL));
+        }
 }
 
 static void chunked_loop(Rows *r, int phase) {
     Sched *s = r->s;
     const Group *g = s->group;
     int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
-    Local **acc = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     Local **part = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
@@ -271,14 +296,18 @@ static void chunked_loop(Rows *r, int phase) {
             part[i] = nest_array(s->nest, arena_printf(s->arena, "%s_parts", result_name(n)),
                                  n->dtype, 1, &chunks);
     }
-    const Ix *chunk = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed(chunks)));
-    chunk_body(r, phase, chunk, acc);
-    for (int i = 0; i < g->nodes.n; i++)
-        if (acc[i]) {
-            const Local *one = nest_join(s->nest, "part", g->nodes.at[i]->op, acc[i]);
-            nest_set(s->nest, part[i], &chunk, expr_local(s->arena, one, NULL));
-        }
-    nest_end(s->nest);
+    int64_t whole = g->length / CHUNK, rest = g->length % CHUNK;
+    if (g->length_count)
+        whole = chunks;
+    if (whole > 1) {
+        const LoopVar *v = nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed(whole));
+        one_chunk(r, phase, ix_var(s->arena, v), g->length_count ? 0 : CHUNK, part);
+        nest_end(s->nest);
+    } else {
+        one_chunk(r, phase, ix_const(s->arena, 0), CHUNK, part);
+    }
+    if (rest && !g->length_count)
+        one_chunk(r, phase, ix_const(s->arena, whole), rest, part);
     for (int i = 0; i < g->nodes.n; i++)
         if (part[i])
             bind_row(r, g->nodes.at[i],
@@ -374,7 +403,7 @@ static void split_rows(Rows *r) {
         ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(s->kernel->tiles)));
     const Ix *sub[2] = {ix_div(s->arena, t, chunks), ix_mod(s->arena, t, chunks)};
     r->row = sub[0];
-    chunk_body(r, 0, sub[1], acc);
+    chunk_body(r, 0, sub[1], g->length % CHUNK || g->length_count ? 0 : CHUNK, acc);
     for (int i = 0; i < g->nodes.n; i++)
         if (acc[i]) {
             const Node *n = g->nodes.at[i];

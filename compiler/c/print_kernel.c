@@ -153,7 +153,7 @@ static void print_fill(Printer *p, const Stmt *st) {
     bool lanes = is_lanes(p, l);
     const char *type = lanes ? vector_type(l->dtype) : scalar_type(l->dtype);
     const char *value = print_expr(p, st->value, lanes);
-    if (l->named && l->rank) {
+    if (l->named && l->rank && lanes == l->lanes) {
         fill_named(p, l, type, value);
         return;
     }
@@ -186,6 +186,11 @@ static void print_set(Printer *p, const Stmt *st) {
               print_expr(p, st->value, is_lanes(p, l)));
 }
 
+/* Vector 0 … 3 of the 32 lanes of a row. */
+static const char *accumulator(Printer *p, const Local *l, int vector) {
+    return print_text(p, l->named ? "%s%d" : "%s[%d]", print_name(p, l), vector);
+}
+
 /* Element e of the loop goes to lane e mod 32: vector e/8 mod 4. */
 static void print_accumulate(Printer *p, const Stmt *st) {
     const Local *l = st->local;
@@ -193,11 +198,13 @@ static void print_accumulate(Printer *p, const Stmt *st) {
     const char *at, *value = print_expr(p, st->value, !p->one), *name = print_name(p, l);
     int64_t element;
     const Ix *ix = print_resolve(p, st->ix);
-    if (ix_is_const(ix, &element))
+    if (l->named && !p->one)
+        at = accumulator(p, l, ix_is_const(ix, &element) ? (int)(element / 8 % 4) : p->vector);
+    else if (ix_is_const(ix, &element))
         at = print_text(p, "%s[%lld]", name, (long long)(p->one ? element % 32 : element / 8 % 4));
     else
         at = print_text(p, p->one ? "%s[(%s) %% 32]" : "%s[(%s) / 8 %% 4]", name, print_ix(p, ix));
-    if (ix->n == 1 && ix->c == 0 && ix->term[0].k == 1)
+    if ((!l->named || p->one) && ix->n == 1 && ix->c == 0 && ix->term[0].k == 1)
         at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name, print_ix(p, ix));
     if (p->lanes)
         value =
@@ -213,8 +220,10 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
         value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), name);
     } else {
         const char *suffix = l->dtype == DT_F32 ? "" : "i";
-        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op, suffix, name, name, name,
-                           name);
+        const Local *from = st->from;
+        value = print_text(p, "rt_%s32%s(%s, %s, %s, %s)", op, suffix, accumulator(p, from, 0),
+                           accumulator(p, from, 1), accumulator(p, from, 2),
+                           accumulator(p, from, 3));
     }
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
               print_new_name(p, l, l->name), value);
@@ -253,11 +262,48 @@ static void lanes_at(Printer *p, const Stmt *st, int64_t first, const char *lane
     p->lanes = NULL;
 }
 
+static bool has_named_accumulators(const Printer *p, const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++)
+        if (b->stmts.at[i]->kind == ST_GATHER_LANES && b->stmts.at[i]->local->named && !p->one)
+            return true;
+    return false;
+}
+
+/* Four vectors a round, each with accumulators of its own, and what is left one by one. */
+static void lanes_by_four(Printer *p, const Stmt *st, int64_t n) {
+    int names = p->names.n;
+    int64_t at = n / 32 * 32;
+    if (at) {
+        const char *name = print_new_name(p, st->var, st->var->name);
+        emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 32)", name, name, (long long)at, name);
+        for (p->vector = 0; p->vector < 4; p->vector++) {
+            if (p->vector) {
+                const char *shifted = print_text(p, "(%s + %d)", name, 8 * p->vector);
+                vec_push(p->arena, &p->names, (PrintName){st->var, shifted});
+            }
+            print_block(p, &st->body);
+        }
+        p->vector = 0;
+        emit_end(&p->e, "");
+        p->names.n = names;
+    }
+    for (; at < n; at += 8) {
+        emit_begin(&p->e, "%s", "");
+        lanes_at(p, st, at, n - at < 8 ? print_text(p, "%lld", (long long)(n - at)) : NULL);
+        emit_end(&p->e, "");
+        p->names.n = names;
+    }
+}
+
 static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
     int64_t whole = n / 8 * 8;
     const char *rest = n % 8 ? print_text(p, "%lld", (long long)(n % 8)) : NULL;
     if (n <= 8) {
         lanes_at(p, st, 0, rest);
+        return;
+    }
+    if (has_named_accumulators(p, &st->body)) {
+        lanes_by_four(p, st, n);
         return;
     }
     int names = p->names.n;

@@ -24,6 +24,7 @@ typedef struct Printer {
     bool one;            /* f64 or i64: no lanes, one element after the other */
     const LoopVar *lane; /* the open lane loop, NULL: none */
     const char *lanes;   /* text of the number of lanes that count, NULL: all eight */
+    int vector;          /* of four that are written out side by side */
     VEC(PrintName) names;
     VEC(PrintFixed) fixed;
 } Printer;
