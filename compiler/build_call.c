@@ -396,9 +396,9 @@ Value build_apply(Build *b, Value f, const Value *args, int n, Span at) {
 }
 
 Value model_apply(Build *b, Instance *in, const Args *args) {
-    if (!in->fn)
-        return value_poison;
-    return fn_apply(b, in->fn, args);
+    if (!in->fn && !diag_errors(b->diag))
+        bug("build: '%s' applies nothing, and no error says why", in->name);
+    return in->fn ? fn_apply(b, in->fn, args) : value_poison;
 }
 
 /* ---- calls ---- */

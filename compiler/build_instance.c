@@ -358,6 +358,15 @@ static FnValue *copy_fn(Build *b, const FnValue *f, const Instance *from, Instan
     return g;
 }
 
+/* What x, a part of `from`, applies is what its twin y in `to` applies: a model, and each `sub`. */
+static void copy_functions(Build *b, const Instance *from, Instance *to, const Instance *x,
+                           Instance *y) {
+    if (x->fn)
+        y->fn = copy_fn(b, x->fn, from, to);
+    for (int i = 0; i < x->children.n; i++)
+        copy_functions(b, from, to, x->children.at[i], y->children.at[i]);
+}
+
 Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what) {
     Value v = build_expr(b, env, what);
     if (v.kind != V_MODEL) {
@@ -373,8 +382,7 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what) {
         return in;
     }
     copy_tree(b, in, v.model, in->site->kind == AST_LET);
-    if (v.model->fn)
-        in->fn = copy_fn(b, v.model->fn, v.model, in);
+    copy_functions(b, v.model, in, v.model, in);
     return in;
 }
 

@@ -334,6 +334,9 @@ Value build_reduce_for(Build *b, Env *env, Ast *e) {
         build_error(b, e->span, "'%s for' needs a 'yield' in its body", ast_reduce_text(op));
         return value_poison;
     }
+    for (int i = 0; i < y.nodes.n; i++)
+        if (!y.nodes.at[i]) /* its error stands elsewhere */
+            return value_poison;
     loop_before(b, &loop, run_clear, &t);
     return totals_value(b, op, &t, &y);
 }

@@ -124,8 +124,8 @@ static Node *here(Simplify *s, Node *x, const Region *r) {
 }
 
 /* A node of its own for a value that a region writes, unless m is one: home and value must be of
- * one region, and no two homes may share a value. Likewise an output belongs to its region, and what
- * the host shows lies in memory in its own shape: a reshape and a constant do not. */
+ * one region, and no two homes may share a value. Likewise an output belongs to its region, and
+ * what the host shows lies in memory in its own shape: a reshape and a constant do not. */
 static Node *own_node(Old *o, const Node *n, Node *m) {
     Home *home = o->home[n->id];
     bool foreign = m->region != n->region,
