@@ -153,6 +153,7 @@ const char *build_identifier(Build *b, const char *wish) {
 
 static bool parse_define(Build *b, const Ast *decl, Value old, const char *text, Value *out) {
     char *end;
+    errno = 0;
     if (old.kind == V_BOOL) {
         bool yes = strcmp(text, "true") == 0;
         *out = value_bool(yes);
@@ -163,19 +164,22 @@ static bool parse_define(Build *b, const Ast *decl, Value old, const char *text,
         return true;
     } else if (old.kind == V_NUMBER && old.num.is_int) {
         *out = value_int(strtoll(text, &end, 10));
-        if (*text && !*end)
+        if (*text && !*end && !errno)
             return true;
     } else if (old.kind == V_NUMBER) {
         *out = value_real(strtod(text, &end));
         if (*text && !*end)
             return true;
     }
-    const char *kind = old.kind == V_BOOL                       ? "true or false"
-                       : old.kind != V_NUMBER                   ? "no list: only the file sets one"
-                       : old.num.is_int                         ? "an integer"
-                                                                : "a number";
-    diag_error(b->diag, decl->span, "-D %s=%s: expected %s, because '%s' is %s", decl->name, text,
-               kind, decl->name, value_text(b, old));
+    const char *kind = old.kind == V_BOOL ? "true or false"
+                       : old.num.is_int   ? "an integer"
+                                          : "a number";
+    if (old.kind == V_BOOL || old.kind == V_NUMBER)
+        diag_error(b->diag, decl->span, "-D %s=%s: expected %s, because '%s' is %s", decl->name,
+                   text, kind, decl->name, value_text(b, old));
+    else
+        diag_error(b->diag, decl->span, "-D %s=%s: '%s' is a list, which only the file sets",
+                   decl->name, text, decl->name);
     return false;
 }
 
@@ -449,6 +453,13 @@ static bool load(Build *b, Env *env, const char *path, const char *text, size_t 
     return parsed;
 }
 
+static const char *option_spelling(Build *b, const char *name) {
+    char *s = arena_printf(b->arena, "%s", name);
+    for (char *p = s; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    return s;
+}
+
 static void check_defines(Build *b) {
     for (int i = 0; i < b->c->settings.ndefines; i++) {
         const char *d = b->c->settings.defines[i];
@@ -464,6 +475,10 @@ static void check_defines(Build *b) {
         Span none = {1 + (uint32_t)(b->library_files.n > 0), 0, 0};
         if (!eq)
             diag_error(b->diag, none, "-D %s: expected name=value", d);
+        else if (bind && bind->decl->kind == AST_OPTION)
+            diag_error(b->diag, bind->decl->span,
+                       "-D %s: '%s' is an option: the trainer takes it, as --%s", d, bind->name,
+                       option_spelling(b, bind->name));
         else
             diag_error(b->diag, none, "-D %s: no constant of this name (the file's constants: %s)",
                        d, names.n ? names.at : "none");

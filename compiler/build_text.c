@@ -243,7 +243,7 @@ void build_stores_finish(Build *b) {
         HStmt *st = item->stmt;
         ParamSet set = {0};
         item_homes(b, item, &set);
-        if (!set.n)
+        if (!set.n && !diag_errors(b->diag)) /* else what uses it may have failed */
             build_error(b, item->at, "'%s' has no parameters: nothing uses it", item->model->name);
         Home **homes = NEW_ARRAY(b->arena, Home *, st->nhomes + set.n + 1);
         if (st->nhomes)
