@@ -182,7 +182,7 @@ static void bench_cases(Gen *g) {
         {32, 512, 128, 0, 0},   {128, 512, 1600, 1, 0}, {64, 120, 400, 0, 0},
         {400, 120, 64, 1, 0},   {256, 256, 64, 0, 1},   {256, 64, 256, 0, 0}};
     for (int i = 0; i < COUNT_OF(shape); i++)
-        for (int panels = 0; panels < (shape[i][4] ? 1 : 2); panels++) {
+        for (int panels = 0; panels < 2; panels++) {
             const int64_t *s = shape[i];
             Case c = {.b = 1, .m = s[0], .n = s[1], .k = s[2], .ta = s[3], .tb = s[4]};
             c.panels = panels;
