@@ -1,4 +1,4 @@
-# lib.sh: shell functions that the test scripts share; `. tests/lib.sh` in the root of the repository.
+# lib.sh: shell functions that the test scripts share; `. tests/lib.sh` in the root of the tree.
 # tests/run.sh sets ROOT, NNC, BUILD, CC; by hand a script runs with what `make` has built.
 #
 # After it: $work is a folder that is gone when the script ends; `wrong TEXT` notes a failure, and
@@ -65,7 +65,8 @@ compile() {
 }
 
 # train FOLDER TRAINER MODEL [ARGS…]: runs it in FOLDER (models save weights where they run), its
-# output in FOLDER/out and FOLDER/err; exit code 4, an `expect` that small sizes miss, is no failure.
+# output in FOLDER/out and FOLDER/err; exit code 4, an `expect` that small sizes miss, is no
+# failure.
 train() {
     local folder=$1 trainer=$2 model=$3 status=0
     shift 3
@@ -109,7 +110,7 @@ together() {
 
 # median: of the numbers on standard input, one a line
 median() {
-    sort -g | awk '{ x[NR] = $1 } END { print NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+    sort -g | awk '{ x[NR] = $1 } END { print (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
 }
 
 # under A B: A < B as real numbers

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The whole runtime in one file, as a generated trainer has it, compiles without a warning as C17
 # and as C++17, with and without vector instructions; the suites compile as C++ too.
+# tier: test
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT

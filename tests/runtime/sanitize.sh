@@ -1,5 +1,6 @@
 #!/bin/sh
 # The suites under the address and undefined-behaviour sanitizers.
+# tier: test
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/corpus/*.nn: programs that check themselves by `expect`, here compiled by one C compiler; all
-# go at -O1, two at a time. Exit code 1 names those that fail.
+# tests/corpus/*.nn: programs that check themselves by `expect`, here compiled by one C compiler, at
+# -O1, without a warning.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 count=0

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Tests of the tests: with each deliberate fault of nnc --mutate, the suites that should see it turn
 # red; without, the same suites are green. A fault that a suite misses is printed and fails.
+# tier: test
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 model=models/digits.nn

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a person sees: at least 40 messages are kept as goldens and compared; then nine of them as they
-# come, four of nnc and five of trainers, with their exit codes.
+# What a person sees: at least 40 messages are kept as goldens and compared; then nine of them as
+# they come, four of nnc and five of trainers, with their exit codes.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 
@@ -52,7 +52,8 @@ task train {
     save other to "other.safetensors"
 }
 END
-"$NNC" build "$work/tiny.nn" -o "$work/tiny" && (cd "$work/here" && ../tiny --untrained >/dev/null) ||
+"$NNC" build "$work/tiny.nn" -o "$work/tiny" &&
+    (cd "$work/here" && ../tiny --untrained >/dev/null) ||
     wrong "tiny.nn"
 see "missing data file" 2 "cannot open" "$work/iris" --data "$work/here"
 see "CSV with a bad cell" 1 "iris.csv:5" "$work/iris" --data "$work/cell"

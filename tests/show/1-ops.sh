@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every op of compiler/ops.h against plain formulas and, where it has a gradient, finite differences.
+# Every op of compiler/ops.h against plain formulas and, where it has a gradient, differences.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 passed=0

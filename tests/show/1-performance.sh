@@ -1,7 +1,7 @@
 #!/bin/bash
-# Step times beside PyTorch's in one run, two threads each, as ratios: the cubic (sine.nn), case (b) a
-# small and case (c) a large perceptron; bars 100, 2 and 1. Each side is measured twice, in turn; the
-# better of each counts. Then the share of the multiply-add peak that contractions reach.
+# Step times beside PyTorch's in one run, two threads each, as ratios: the cubic (sine.nn), case (b)
+# a small and case (c) a large perceptron; bars 100, 2 and 1. Each side is measured twice, in turn;
+# the better of each counts. Before that the share of the multiply-add peak of contractions.
 # A trainer's step is (time of 3 S steps - time of S steps) / (2 S), start and data apart.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh

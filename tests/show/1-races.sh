@@ -1,6 +1,6 @@
 #!/bin/bash
-# No report of ThreadSanitizer from four trainers at 7 threads with random delays, nor of the address
-# and undefined-behaviour checks from all models.
+# No report of ThreadSanitizer from four trainers at 7 threads with random delays, nor of the
+# address and undefined-behaviour checks from all models.
 cd "$(dirname "$0")/../.." || exit 2
 status=0
 tests/tools/races.sh models/digits.nn models/autoencoder.nn models/two_optimizers.nn \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Equal bits: bits.sh FILE.nn…
-# Each program is compiled in several ways and run with several numbers of threads, up to step 200 or
-# its end; what it prints, the weights it saves and the traces of its steps must be equal byte for
-# byte. Models are compiled in more ways than the programs of the corpus, and another --seed must
-# change them (all draw their first weights).
+# Each program is compiled in several ways and run with several numbers of threads, up to step 200
+# or its end; what it prints, the weights it saves and the traces of its steps must be equal byte
+# for byte. Models are compiled in more ways than the programs of the corpus, and another --seed
+# must change them (all draw their first weights).
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 steps=1,2,10,100,200
@@ -39,6 +39,11 @@ run() {
     }
 }
 
+# last_step FOLDER: of its traces
+last_step() {
+    ls "$1" | sed -n 's/.*-\([0-9]*\)-after.*/\1/p' | sort -n | tail -n 1
+}
+
 check_seed() {
     local folder=$1
     run "--seed 5" "$folder/t0" "$folder/seed" --threads 2 --seed 5 || return
@@ -66,8 +71,7 @@ check_file() {
     done
     case $file in models/*) check_seed "$folder" ;; esac
     programs=$((programs + 1))
-    echo "$name: $(ls "$first"/t | wc -l) traces, last step" \
-        "$(ls "$first"/t | sed 's/.*-\([0-9]*\)-after.*/\1/' | grep -x '[0-9]*' | sort -n | tail -n 1)"
+    echo "$name: $(ls "$first"/t | wc -l) traces, last step $(last_step "$first"/t)"
     rm -rf "$folder"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# races.sh FILE.nn…: each trainer, built with ThreadSanitizer and with random delays at barriers, runs
-# 100 steps on 7 threads without a report.
+# races.sh FILE.nn…: each trainer, built with ThreadSanitizer and with random delays at barriers,
+# runs 100 steps on 7 threads without a report.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 runs=0 kernels=0

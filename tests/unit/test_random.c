@@ -241,7 +241,8 @@ static void print_kernels(const Case *c, Text *out) {
     text_printf(out, "RT_FN void run_%d(struct nn *nn, int n) {\n    int t = 0;\n", c->number);
     text_add(out, "    (void)nn, (void)t, (void)n;\n");
     for (int i = 0; i < l->kernels.n; i++) {
-        text_add(out, l->kernels.at[i]->tiles > 1 ? "    for (t = 0; t < n; t++)\n        " : "    ");
+        bool parts = l->kernels.at[i]->tiles > 1;
+        text_add(out, parts ? "    for (t = 0; t < n; t++)\n        " : "    ");
         c_print_call(out, l->kernels.at[i]);
         text_add(out, "\n");
     }
@@ -398,7 +399,7 @@ static long setting(const char *name, long otherwise) {
 static void check_batch(int batch) {
     static const char *const name[] = {"r.c", "r", "in", "out"};
     Arena *a = arena_new();
-    char folder[] = "/tmp/nnc-random-XXX" "XXX";
+    char folder[] = "/tmp/nnc-random-XX" "XX" "XX";
     Cases cases = {0};
     long count = setting("NNC_RANDOM", 40), from = setting("NNC_RANDOM_FROM", 1);
     cr_assert_not_null(mkdtemp(folder));
