@@ -8,8 +8,8 @@
  *   - the sums of its columns, 16 at a time;
  *   - the host: saving, loading, traces, printing go through the layout.
  * Reductions of rows add in row-major order, so what they read keeps its rows, as does what is
- * sliced, gathered or read in another shape. Matrices that meet in maps (a parameter, the state of its
- * optimizer, its gradient) follow each other, so that one loop runs through all.
+ * sliced, gathered or read in another shape. Matrices that meet in maps (a parameter, the state of
+ * its optimizer, its gradient) follow each other, so that one loop runs through all.
  *
  * Every access goes through the index function: a wrong decision costs time and never a bit.
  */
