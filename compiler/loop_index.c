@@ -22,9 +22,10 @@ static bool atom_equal(const Atom *x, const Atom *y) {
     }
 }
 
+/* With room for so many terms, in one piece: there are many of these. */
 static Ix *ix_new(Arena *a, int terms) {
-    Ix *x = NEW(a, Ix);
-    x->term = NEW_ARRAY(a, Term, terms + 1);
+    Ix *x = arena_alloc(a, sizeof(Ix) + (size_t)terms * sizeof(Term));
+    x->term = (const Term *)(x + 1);
     return x;
 }
 
@@ -45,6 +46,10 @@ static void add_term(Ix *x, const Atom *atom, int64_t k) {
 }
 
 const Ix *ix_const(Arena *a, int64_t c) {
+    static const Ix small[] = {{.c = 0}, {.c = 1}, {.c = 2}, {.c = 3},
+                               {.c = 4}, {.c = 5}, {.c = 6}, {.c = 7}};
+    if (c >= 0 && c < COUNT_OF(small))
+        return &small[c];
     Ix *x = ix_new(a, 0);
     x->c = c;
     return x;
@@ -99,7 +104,13 @@ static const Ix *join_div_mod(Arena *a, const Ix *x) {
     return x;
 }
 
+static bool is_zero(const Ix *x) {
+    return x->n == 0 && x->c == 0;
+}
+
 const Ix *ix_add(Arena *a, const Ix *x, const Ix *y) {
+    if (is_zero(x) || is_zero(y))
+        return join_div_mod(a, is_zero(x) ? y : x);
     Ix *z = ix_new(a, x->n + y->n);
     z->c = x->c + y->c;
     for (int i = 0; i < x->n; i++)
@@ -114,6 +125,8 @@ const Ix *ix_offset(Arena *a, const Ix *x, int64_t c) {
 }
 
 const Ix *ix_scale(Arena *a, const Ix *x, int64_t k) {
+    if (k == 1)
+        return x;
     Ix *z = ix_new(a, x->n);
     z->c = x->c * k;
     for (int i = 0; i < x->n && k; i++)

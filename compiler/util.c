@@ -102,15 +102,24 @@ void arena_free(Arena *a) {
     free(a);
 }
 
+/* Prints where the next allocation would lie; only what does not fit there is printed twice. */
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    Chunk *c = a->chunks;
+    size_t room = c ? c->size - c->used : 0;
+    char *here = room ? c->data + c->used : NULL;
+    int n = vsnprintf(here, room, fmt, again);
     va_end(again);
     if (n < 0)
         bug("format \"%s\"", fmt);
-    char *s = arena_alloc(a, (size_t)n + 1);
-    vsnprintf(s, (size_t)n + 1, fmt, ap);
+    size_t bytes = (size_t)n + 1;
+    if (bytes <= room && bytes <= CHUNK / 4)
+        return arena_alloc(a, bytes); /* is here */
+    if (room)
+        memset(here, 0, MIN(bytes, room));
+    char *s = arena_alloc(a, bytes);
+    vsnprintf(s, bytes, fmt, ap);
     return s;
 }
 
@@ -160,15 +169,33 @@ void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-void text_addn(Text *t, const char *s, size_t n) {
-    if (t->n + n + 1 > t->cap) {
-        size_t cap = MAX(t->cap * 2, t->n + n + 1);
-        char *fresh = arena_alloc(t->arena, MAX(cap, 64));
+/* The last allocation of the chunk that is being filled grows where it is. */
+static bool grow_in_place(Arena *a, const char *at, size_t old, size_t bytes) {
+    Chunk *c = a->chunks;
+    size_t was = (old + ALIGN - 1) / ALIGN * ALIGN, grown = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (!c || !at || c->used < was || at != c->data + c->used - was ||
+        grown - was > c->size - c->used)
+        return false;
+    c->used += grown - was;
+    return true;
+}
+
+/* Room for n more characters and the end. */
+static void text_room(Text *t, size_t n) {
+    if (t->n + n + 1 <= t->cap)
+        return;
+    size_t cap = MAX(MAX(t->cap * 2, t->n + n + 1), 64);
+    if (!grow_in_place(t->arena, t->at, t->cap, cap)) {
+        char *fresh = arena_alloc(t->arena, cap);
         if (t->n)
             memcpy(fresh, t->at, t->n);
         t->at = fresh;
-        t->cap = MAX(cap, 64);
     }
+    t->cap = cap;
+}
+
+void text_addn(Text *t, const char *s, size_t n) {
+    text_room(t, n);
     if (n)
         memcpy(t->at + t->n, s, n);
     t->n += n;
@@ -180,24 +207,20 @@ void text_add(Text *t, const char *s) {
 }
 
 void text_printf(Text *t, const char *fmt, ...) {
-    va_list ap, again;
+    va_list ap;
+    text_room(t, 0);
     va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
+    int n = vsnprintf(t->at + t->n, t->cap - t->n, fmt, ap);
+    va_end(ap);
     if (n < 0)
         bug("format \"%s\"", fmt);
-    size_t start = t->n;
-    text_addn(t, "", 0);
-    if (t->n + (size_t)n + 1 > t->cap) { /* room first, then print in place */
-        char *fresh = arena_alloc(t->arena, (t->cap + (size_t)n + 1) * 2);
-        memcpy(fresh, t->at, t->n);
-        t->at = fresh;
-        t->cap = (t->cap + (size_t)n + 1) * 2;
+    if ((size_t)n >= t->cap - t->n) { /* did not fit: once more, with room */
+        text_room(t, (size_t)n);
+        va_start(ap, fmt);
+        vsnprintf(t->at + t->n, t->cap - t->n, fmt, ap);
+        va_end(ap);
     }
-    vsnprintf(t->at + start, (size_t)n + 1, fmt, ap);
     t->n += (size_t)n;
-    va_end(ap);
 }
 
 /* ---- interner: open addressing, a power of two of slots, at most half full ------------------- */

@@ -31,6 +31,8 @@ static const Ix *resolve_atom(Printer *p, const Atom *atom) {
 }
 
 const Ix *print_resolve(Printer *p, const Ix *x) {
+    if (!p->fixed.n)
+        return x;
     const Ix *r = ix_const(p->arena, x->c);
     for (int i = 0; i < x->n; i++)
         r = ix_add(p->arena, r, ix_scale(p->arena, resolve_atom(p, x->term[i].atom), x->term[i].k));
@@ -404,8 +406,9 @@ static const char *form_of(Op op, DType t, bool lanes) {
     info = &op_info[op];
     if (lanes)
         return info->form;
-    bool calls = info->form && strstr(info->form, "_v(");
-    return info->form64 && (t == DT_F64 || !calls) ? info->form64 : info->form;
+    if (!info->form64 || t == DT_F64)
+        return info->form64 ? info->form64 : info->form;
+    return info->form && strstr(info->form, "_v(") ? info->form : info->form64;
 }
 
 /* Puts the arguments in; name_v becomes name_vi on integers, name_1 or name_1i on one number. */
@@ -432,9 +435,6 @@ static const char *op_text(Printer *p, const Expr *e, bool lanes) {
     DType t = e->in[e->op == OP_where ? 1 : 0]->dtype;
     if (e->op == OP_cast)
         return cast_text(p, t, e->dtype, in[0], lanes);
-    /* x == x may ask whether x is a number; compilers take the plain text for a slip */
-    if (op_info[e->op].flags & OPF_CMP && t != DT_BOOL && strcmp(in[0], in[1]) == 0)
-        in[1] = print_text(p, "(%s + %s)", in[1], print_constant(p, t, 0, lanes));
     const char *form = form_of(e->op, t, lanes);
     if (!form)
         bug("%s has no text", op_info[e->op].name);

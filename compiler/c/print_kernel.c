@@ -29,17 +29,21 @@ const char *print_name(const Printer *p, const void *of) {
     return found->name;
 }
 
+static bool equal(const char *x, const char *y) {
+    return x[0] == y[0] && strcmp(x, y) == 0;
+}
+
 static bool is_taken(const Printer *p, const char *name) {
     static const char *const reserved[] = {"t",  "n",  "rt",  "step", "seed",
                                            "nn", "v8", "v8i", "v8u"};
     for (int i = 0; i < COUNT_OF(reserved); i++)
-        if (strcmp(reserved[i], name) == 0)
+        if (equal(reserved[i], name))
             return true;
     for (int i = 0; i < OP_N; i++)
-        if (strcmp(op_info[i].name, name) == 0)
+        if (equal(op_info[i].name, name))
             return true;
     for (int i = 0; i < p->names.n; i++)
-        if (strcmp(p->names.at[i].name, name) == 0)
+        if (equal(p->names.at[i].name, name))
             return true;
     return false;
 }
