@@ -43,6 +43,7 @@ struct rt_cli {
     bool stop; /* --help, --version or --list was answered: main returns 0 */
     struct rt_pair load[RT_MAX_PATHS];
     int n_load;
+    const char *log;       /* where `record` writes, or NULL */
     const char *trace_dir; /* or NULL */
     int64_t trace_steps[RT_MAX_TRACE];
     int n_trace_steps;
@@ -61,6 +62,7 @@ enum rt_common {
     RT_CLI_LOAD,
     RT_CLI_UNTRAINED,
     RT_CLI_QUIET,
+    RT_CLI_LOG,
     RT_CLI_EXACT,
     RT_CLI_TRACE,
     RT_CLI_TRACE_STEPS,
@@ -84,6 +86,7 @@ RT_FN const struct rt_common_option *rt_cli_common(int i) {
         {"load", "FILE", "weights to start from; NAME=FILE: of one model"},
         {"untrained", NULL, "runs a task that needs weights without them"},
         {"quiet", NULL, "no progress on standard error"},
+        {"log", "FILE", "what is recorded, as lines of JSON"},
         {"exact", NULL, "only what is equal bit for bit on all targets"},
         {"trace", "DIR", "writes state, batch and gradients of some steps there"},
         {"trace-steps", "LIST", "the steps for --trace (1,2,10,100)"},
@@ -391,6 +394,8 @@ RT_FN enum rt_status rt_cli_set_common(struct rt_cli_state *s, int which) {
         return rt_cli_flag(s, &rt->untrained);
     case RT_CLI_QUIET:
         return rt_cli_flag(s, &rt->quiet);
+    case RT_CLI_LOG:
+        return rt_cli_take(s, "a file", &s->cli->log);
     case RT_CLI_EXACT:
         return rt_cli_flag(s, &rt->exact);
     case RT_CLI_TRACE:
@@ -499,6 +504,7 @@ RT_FN enum rt_status rt_cli_parse(struct rt *rt, struct rt_cli *cli, int argc, c
             cli->task = i;
     cli->stop = false;
     cli->n_load = 0;
+    cli->log = NULL;
     cli->trace_dir = NULL;
     cli->n_trace_steps = 4;
     memcpy(cli->trace_steps, steps, sizeof steps);

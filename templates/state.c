@@ -72,6 +72,7 @@ struct nn {
     bool progress;                /* standard error is a terminal that shows a progress line */
     double shown;                 /* when it was written last */
     double record[NN_RECORDS + 1];
+    FILE *log; /* of --log, or NULL */
     struct rt_source sources[NN_SOURCES + 1];
     struct rt_rows rows[NN_SPLITS + 1];
     struct rt_batches loops[NN_LOOPS + 1];

@@ -248,10 +248,39 @@ RT_FN void nn_put_tensor(struct nn *nn, int value, const char *format) {
         nn->rt.release(&nn->rt, rows);
 }
 
-/* Keeps the value; where standard error is a terminal, shows all of them ten times a second. */
-RT_FN void nn_record(struct nn *nn, int which, double x) {
-    nn->record[which] = x;
-    if (!nn->progress || which != NN_RECORDS - 1)
+/* A number of JSON, where NaN and infinities are null. */
+RT_FN void nn_put_json(struct nn *nn, double x) {
+    if (x - x != 0)
+        rt_puts(&nn->text, "null");
+    else if (fabs(x) < 1e15 && x == (double)(int64_t)x)
+        rt_putf(&nn->text, "%lld", (long long)x);
+    else
+        rt_print_real(&nn->text, x, (double)(float)x == x, NULL);
+}
+
+/* {"step": 12, "loss": 0.25}: a line of --log. */
+RT_FN void nn_log(struct nn *nn, const int *which, int n) {
+    bool counts = true; /* unless the program records its own `step` */
+    for (int i = 0; i < n; i++)
+        counts = counts && strcmp(nn_record_names[which[i]], "step") != 0;
+    rt_buf_clear(&nn->text);
+    if (counts)
+        rt_putf(&nn->text, "{\"step\": %lld", (long long)nn->step);
+    for (int i = 0; i < n; i++) {
+        rt_putf(&nn->text, "%s\"%s\": ", i || counts ? ", " : "{", nn_record_names[which[i]]);
+        nn_put_json(nn, nn->record[which[i]]);
+    }
+    rt_puts(&nn->text, "}\n");
+    fwrite(nn->text.text, 1, nn->text.size, nn->log);
+    rt_buf_clear(&nn->text);
+}
+
+/* After a `record`, whose n values stand in nn->record: a line of the log and, ten times a second
+ * and where standard error is a terminal, all values there. */
+RT_FN void nn_recorded(struct nn *nn, const int *which, int n) {
+    if (nn->log)
+        nn_log(nn, which, n);
+    if (!nn->progress)
         return;
     double now = rt_now();
     if (now - nn->shown < 0.1)

@@ -30,12 +30,25 @@ RT_FN enum rt_status nn_start(struct nn *nn) {
     return rt_team_start(rt, &nn->team, nn->n, nn->team_memory);
 }
 
+/* Closes the log; a full disk is an error where the task had none. */
+RT_FN enum rt_status nn_log_end(struct nn *nn, enum rt_status status) {
+    bool lost = nn->log && (ferror(nn->log) | fclose(nn->log));
+    nn->log = NULL;
+    if (lost && !status)
+        return rt_fail(&nn->rt, RT_ENV, "cannot write '%s'", nn->cli.log);
+    return RT_OK;
+}
+
 RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
     struct rt *rt = &nn->rt;
     if (task->needs_weights && !nn->cli.n_load && !rt->untrained)
         return rt_fail(rt, RT_USAGE, "%s needs weights: --load FILE (or --untrained)", task->name);
     if (nn->cli.trace_dir && mkdir(nn->cli.trace_dir, 0777) != 0 && errno != EEXIST)
         return rt_fail(rt, RT_ENV, "cannot make '%s': %s", nn->cli.trace_dir, strerror(errno));
+    if (nn->cli.log && !(nn->log = fopen(nn->cli.log, "w")))
+        return rt_fail(rt, RT_ENV, "cannot write '%s': %s", nn->cli.log, strerror(errno));
+    if (nn->log) /* a line is there when its step is done, whatever ends the run */
+        setvbuf(nn->log, NULL, _IOLBF, BUFSIZ);
     NN_TRY(nn_first(nn));
     if (task->data)
         NN_TRY(task->data(nn));
@@ -44,6 +57,7 @@ RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
         NN_TRY(nn_load_weights(nn, &nn->cli.load[i]));
     enum rt_status status = task->run(nn);
     nn_clear_progress(nn);
+    NN_TRY(nn_log_end(nn, status));
     return status ? status : nn->failed;
 }
 

@@ -130,14 +130,20 @@ static int record_of(const CEmit *x, const char *name) {
 }
 
 static void emit_record(CEmit *x, const HStmt *s) {
+    Text which = {.arena = x->arena};
+    int n = 0;
     for (int i = 0; i < s->format->n; i++) {
         const TextPart *part = &s->format->parts[i];
         if (!part->value)
             continue;
+        int k = record_of(x, part->text);
         const char *cast = part->value->type == HT_REAL ? "" : "(double)";
-        emit_line(&x->e, "nn_record(nn, %d, %s%s);", record_of(x, part->text), cast,
-                  c_expr(x, part->value));
+        emit_line(&x->e, "nn->record[%d] = %s%s; /* %s */", k, cast, c_expr(x, part->value),
+                  part->text);
+        text_printf(&which, "%s%d", n++ ? ", " : "", k);
     }
+    if (n)
+        emit_line(&x->e, "nn_recorded(nn, (const int[]){%s}, %d);", which.at, n);
 }
 
 /* A path that is put together stands in nn->text. */

@@ -76,7 +76,8 @@ Test(cli, nothing_given) {
     cr_expect_eq(epochs, 10);
     cr_expect_eq(rt->threads, rt_cores());
     cr_expect_eq(cli.n_trace_steps, 4);
-    cr_expect(!cli.stop && !rt->quiet && !rt->exact && !rt->untrained && !cli.trace_dir);
+    cr_expect(!cli.stop && !rt->quiet && !rt->exact && !rt->untrained);
+    cr_expect(!cli.trace_dir && !cli.log);
 }
 
 Test(cli, options_of_the_program) {
@@ -100,10 +101,11 @@ Test(cli, options_of_the_program) {
 
 Test(cli, options_of_every_trainer) {
     cr_expect_eq(
-        parse("--seed 7 --threads 3 --quiet --exact --untrained --trace out --trace-steps 1,5 "
-              "--data /d --data digits=/e/x.csv --load w.st --load net=a/b=c.st"),
+        parse("--seed 7 --threads 3 --quiet --exact --untrained --log l.jsonl --trace out "
+              "--trace-steps 1,5 --data /d --data digits=/e/x.csv --load w.st --load net=a/b=c.st"),
         RT_OK, "%s", rt->message);
     cr_expect(rt->seed == 7 && rt->threads == 3 && rt->quiet && rt->exact && rt->untrained);
+    cr_expect_str_eq(cli.log, "l.jsonl");
     cr_expect_str_eq(cli.trace_dir, "out");
     cr_expect(cli.n_trace_steps == 2 && cli.trace_steps[1] == 5);
     cr_expect_eq(rt->data_paths, 2);

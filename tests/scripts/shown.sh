@@ -1,6 +1,6 @@
 #!/bin/bash
-# Printed tensors and results of exports have the shapes of the program, whatever lies in memory:
-# tests/golden/shown.nn against shown.out. BLESS=1 rewrites shown.out; the diff is then read.
+# What a trainer shows: printed tensors and results of exports in the shapes of the program,
+# whatever lies in memory, and the lines of --log. tests/golden/shown.nn against shown.out. BLESS=1 rewrites shown.out; the diff is then read.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 
@@ -15,7 +15,8 @@ emit tests/golden/shown.nn "$work/shown.c" 2>/dev/null || wrong "shown.nn does n
 compile "$work/shown" "$work/shown.c" "$CC" -O1 || wrong "the C compiler refuses shown.c"
 npy_of "2, 4" >"$work/x.npy"
 {
-    "$work/shown" --quiet
+    "$work/shown" --quiet --log "$work/log"
+    cat "$work/log"
     for export in column several table nothing fixed; do
         echo "$export"
         "$work/shown" "$export" --x "$work/x.npy"
