@@ -228,6 +228,8 @@ RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t 
     char text[64], name[64] = "";
     const char *hint = "";
     snprintf(text, sizeof text, "%.*s", (int)(cell->size < 60 ? cell->size : 60), cell->text);
+    for (char *p = text; *p; p++) /* bytes of something else than text, an open quote */
+        *p = (unsigned char)*p < ' ' ? '?' : *p;
     if (st->header) {
         struct rt_cell title;
         rt_csv_first(st, column, &title);
@@ -359,6 +361,11 @@ RT_FN int rt_csv_class(const struct rt_csv *csv, const struct rt_cell *cell) {
     return -1;
 }
 
+/* Is x a number of the type, not one that becomes infinite? */
+RT_INLINE bool rt_csv_finite(enum rt_type type, double x) {
+    return type == RT_F32 ? fabs(x) < 3.4028235677973366e38 : isfinite(x);
+}
+
 /* Any cell but a plain number in an f32 or f64 row: missing, classes, integers, errors. */
 RT_FN enum rt_status rt_csv_value(struct rt_csv_state *st, struct rt_source *out, int64_t i,
                                   int64_t line, int32_t column, const struct rt_cell *cell) {
@@ -373,6 +380,8 @@ RT_FN enum rt_status rt_csv_value(struct rt_csv_state *st, struct rt_source *out
             return rt_csv_fail(st, line, column, cell, "is not in classes=");
     } else if (!rt_parse_number(cell->text, cell->text + cell->size, &x)) {
         return rt_csv_fail(st, line, column, cell, "is not a number");
+    } else if (!rt_csv_finite(out->type, x)) {
+        return rt_csv_fail(st, line, column, cell, "is too large");
     }
     if (rt_source_put(out, i, x))
         return RT_OK;
@@ -399,7 +408,8 @@ RT_FN enum rt_status rt_csv_row(struct rt_csv_state *st, struct rt_source *out, 
         more = rt_csv_cell(st, &cell);
         if (slot < 0)
             continue;
-        if (plain && rt_parse_number(cell.text, cell.text + cell.size, &x)) {
+        if (plain && rt_parse_number(cell.text, cell.text + cell.size, &x) &&
+            rt_csv_finite(RT_F32, x)) {
             ((float *)out->data)[i] = rt_round_f32(x, cell.text);
             continue;
         }

@@ -184,10 +184,11 @@ RT_FN enum rt_status rt_npy_head(struct rt *rt, struct rt_table *t) {
     if (!descr || !shape || !order)
         return rt_fail(rt, RT_USAGE, "%s: the npy header has no descr, fortran_order or shape",
                        t->file);
+    const char *comma = (const char *)memchr(descr, ',', (size_t)(end - descr));
     if (!rt_npy_type(descr, end, t))
         return rt_fail(rt, RT_USAGE,
                        "%s: numbers of type %.*s are not read (f4 f8 i1 i2 i4 i8 u1 u2 b1 are)",
-                       t->file, (int)(end - descr < 8 ? end - descr : 8), descr);
+                       t->file, (int)((comma ? comma : end) - descr), descr);
     if (end - order < 5 || memcmp(order, "False", 5) != 0)
         return rt_fail(rt, RT_USAGE, "%s is in Fortran order: save numpy.ascontiguousarray(x)",
                        t->file);

@@ -322,7 +322,13 @@ RT_FN enum rt_status nn_load_weights(struct nn *nn, const struct rt_pair *from) 
         rt_put(&nn->text, from->name, from->name_size);
         rt_puts(&nn->text, ".");
     }
-    for (int i = 0; i < NN_WEIGHTS; i++)
+    bool known = !from->name;
+    for (int i = 0; i < NN_WEIGHTS; i++) {
         nn->chosen[i] = nn_tensor(nn, nn_weights[i]);
+        known = known || !strncmp(nn->chosen[i].key, nn->text.text, nn->text.size);
+    }
+    if (!known)
+        return rt_fail(&nn->rt, RT_USAGE, "--load %.*s=…: nothing has this name (--list)",
+                       (int)from->name_size, from->name);
     return rt_load(&nn->rt, from->path, nn->chosen, NN_WEIGHTS, from->name ? nn->text.text : NULL);
 }

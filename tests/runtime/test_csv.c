@@ -155,6 +155,9 @@ Test(csv, bad_cells) {
                                        ".,1",    "inf,1", "nan,1", "1e5e5,1", "+,1"};
     for (size_t i = 0; i < sizeof not_numbers / sizeof *not_numbers; i++)
         expect_message(load(not_numbers[i], &field, &c), "is not a number");
+    expect_message(load("1,2\n1e999,4\n", &field, &c), "t.csv:2: column 0: '1e999' is too large");
+    expect_message(load("1,2\n4,-1e39\n", &field, &c), "t.csv:2: column 1: '-1e39' is too large");
+    expect_message(load("1,2\n\"3,4\n5,6\n", &field, &c), "t.csv:2: column 0: '3,4?5,6?' is not");
 }
 
 Test(csv, wrong_columns) {

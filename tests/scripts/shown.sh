@@ -17,6 +17,7 @@ npy_of "2, 4" >"$work/x.npy"
 {
     "$work/shown" --quiet --log "$work/log"
     cat "$work/log"
+    "$work/shown" --quiet --load nobody="$work/x.npy"
     for export in column several table nothing fixed; do
         echo "$export"
         "$work/shown" "$export" --x "$work/x.npy"
