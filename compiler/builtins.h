@@ -1,9 +1,11 @@
-/* builtins.h: the functions that the language cannot express itself; everything else is in std.nn. Rows only.
+/* builtins.h: the functions that the language cannot express itself; everything else is in std.nn.
+ * Rows only.
  *
  * BUILTIN(name, run, op, signature)
  *   run        builtin_<run>() does the work
  *   op         for those that are one operation of the graph, else N
- *   signature  parameters with their defaults; "*x": all positional arguments; those after ";" by name only
+ *   signature  parameters with their defaults; "*x": all positional arguments; those after ";" by
+ *              name only
  */
 
 /* element by element */

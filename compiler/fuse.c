@@ -40,7 +40,8 @@ static void reach_pick(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *
     int last = n->shape.rank;
     for (int d = 0; d < last; d++)
         at[d] = sub[d];
-    at[last] = ix_data(f->scratch, expr_const(f->scratch, DT_I32, n->id), n->in[0]->shape.dim[last].n);
+    const Expr *which = expr_const(f->scratch, DT_I32, n->id);
+    at[last] = ix_data(f->scratch, which, n->in[0]->shape.dim[last].n);
     reach_input(f, n->in[0], at, out);
     reach_input(f, n->in[1], sub, out);
 }

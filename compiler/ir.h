@@ -229,8 +229,8 @@ typedef struct InterpEnv {
 /* single: every operation rounds to f32 where the node is f32 (else real arithmetic is f64).
  * env may be NULL for a graph of constants. */
 Interp *interp_new(Arena *a, const InterpEnv *env, bool single);
-/* From now on every f32 result of arithmetic is moved by a unit in the last place up, down or not at
- * all, as the seed (not 0) says: a sample of how far rounding may carry a value. */
+/* From now on every f32 result of arithmetic is moved by a unit in the last place up, down or not
+ * at all, as the seed (not 0) says: a sample of how far rounding may carry a value. */
 void interp_jitter(Interp *in, uint32_t seed);
 /* The value of a node, with everything it needs (kept until interp_forget). */
 const Tensor *interp_value(Interp *in, const Node *n);

@@ -1,15 +1,18 @@
-/* lower.h: what is left of a program once its graph has become kernels over buffers: the contract between
- * the kernel side (fuse, layout, schedule) and the program side (order of calls, barriers, memory plan, emission).
+/* lower.h: what is left of a program once its graph has become kernels over buffers: the contract
+ * between the kernel side (fuse, layout, schedule) and the program side (order of calls, barriers,
+ * memory plan, emission).
  */
 #ifndef NNC_LOWER_H
 #define NNC_LOWER_H
 
 #include "program.h"
 
-/* Where element (i, j, …) of a buffer lies. Every access goes through it; a layout is a choice for speed, never for meaning. */
+/* Where element (i, j, …) of a buffer lies. Every access goes through it; a layout is a choice for
+ * speed, never for meaning. */
 typedef enum Layout {
     LAYOUT_ROWS,    /* row-major */
-    LAYOUT_PANELS16 /* rank 2 [k][n]: [(n + 15) / 16][k][16]; the padding columns of the last panel hold anything */
+    LAYOUT_PANELS16 /* rank 2 [k][n]: [(n + 15) / 16][k][16]; the padding columns of the last panel
+                       hold anything */
 } Layout;
 
 typedef struct Buffer {
@@ -18,18 +21,19 @@ typedef struct Buffer {
     DType dtype;
     Shape shape;
     Layout layout;
-    Home *home; /* its storage, or NULL */
-    Node *node; /* the value it holds, when it is no home */
-    Region *region;    /* the only region that uses it; NULL: persistent */
-    int64_t bytes;     /* with padding, multiple of 64 */
-    int64_t offset;    /* in the arena, set by plan */
+    Home *home;     /* its storage, or NULL */
+    Node *node;     /* the value it holds, when it is no home */
+    Region *region; /* the only region that uses it; NULL: persistent */
+    int64_t bytes;  /* with padding, multiple of 64 */
+    int64_t offset; /* in the arena, set by plan */
 } Buffer;
 
-/* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only the part t of T of the
- * buffer, cut along the same axis by the same rule as in every other owner access with this T: no barrier is needed
- * between two such kernels. `element` (a read): each element is read only for the element at the same place of each
- * write, before that is stored, so the read buffer may lend its bytes to the written one; the kernel's text must then
- * allow both pointers to be equal (no restrict). */
+/* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only the
+ * part t of T of the buffer, cut along the same axis by the same rule as in every other owner
+ * access with this T: no barrier is needed between two such kernels. `element` (a read): each
+ * element is read only for the element at the same place of each write, before that is stored, so
+ * the read buffer may lend its bytes to the written one; the kernel's text must then allow both
+ * pointers to be equal (no restrict). */
 typedef struct Access {
     Buffer *buffer;
     bool owner, element;
@@ -51,28 +55,31 @@ typedef struct Kernel {
     VEC(uint32_t) places;      /* of random numbers it draws, each once */
     VEC(int) faults;           /* nodes whose faults it reports, each once */
     bool seed;                 /* draws random numbers */
-    int tiles;          /* 1: runs on one thread */
+    int tiles;                 /* 1: runs on one thread */
     double flops, bytes;
     Nest *nest;
-    int same_as; /* id of the earlier kernel with the same text (then only calls differ), or its own id */
+    int same_as; /* id of the earlier kernel with the same text (then only calls differ), or its own
+                    id */
     bool check;  /* sets the fault word; no home may be written after it when it is set */
 } Kernel;
 
 typedef struct Lowered {
     Program *program;
     VEC(Buffer *) buffers;
-    VEC(Kernel *) kernels; /* in the order of execution within each region; regions in order of their numbers */
-    int64_t arena_bytes;   /* set by plan */
-    bool *barrier_after;   /* per kernel, set by plan */
-    bool *decide_before;   /* per kernel, set by plan: a fault by now ends the region here; before a
-                              kernel that checks, all threads wait once more */
+    VEC(Kernel *) kernels; /* by region, in the order of execution */
+    int64_t arena_bytes; /* set by plan */
+    bool *barrier_after; /* per kernel, set by plan */
+    bool *decide_before; /* per kernel, set by plan: a fault by now ends the region here; before a
+                            kernel that checks, all threads wait once more */
 } Lowered;
 
-/* The buffer a node's value is read from by the host or by a later region; NULL when it was never stored. */
+/* The buffer a node's value is read from by the host or by a later region; NULL when it was never
+ * stored. */
 Buffer *lower_buffer_of_node(const Lowered *l, const Node *n);
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h);
 
-/* Which of the kernel's places or faults it is; the parameters of its function follow that order. */
+/* Which of the kernel's places or faults it is; the parameters of its function follow that order.
+ */
 int kernel_place(const Kernel *k, uint32_t place);
 int kernel_fault(const Kernel *k, int node);
 

@@ -1,8 +1,9 @@
 /* program.h: what a .nn file means: host statements around regions of tensor graph.
  *
- * build makes it; passes rewrite the graph and add side tables; a target's emit turns it into text. Host scalars
- * (options, loop counters, host variables) are HExpr trees evaluated by host code; tensors are Nodes. A host statement that
- * needs a tensor's value reads an output of an earlier region.
+ * build makes it; passes rewrite the graph and add side tables; a target's emit turns it into text.
+ * Host scalars (options, loop counters, host variables) are HExpr trees evaluated by host code;
+ * tensors are Nodes. A host statement that needs a tensor's value reads an output of an earlier
+ * region.
  */
 #ifndef NNC_PROGRAM_H
 #define NNC_PROGRAM_H
@@ -29,14 +30,19 @@ struct Home {
     DType dtype;
     Shape shape;
     Span span;
-    Home *of;      /* HOME_OPT: the parameter it belongs to */
-    int model;     /* index in Program.models for params and states of a model, else -1 */
-    bool trained;  /* some task changes it */
+    Home *of;     /* HOME_OPT: the parameter it belongs to */
+    int model;    /* index in Program.models for params and states of a model, else -1 */
+    bool trained; /* some task changes it */
 };
 
 /* ---- host expressions ---- */
 
-typedef enum HType { HT_INT, HT_REAL, HT_BOOL, HT_STRING } HType; /* int64_t, double, bool, const char * */
+typedef enum HType {
+    HT_INT,
+    HT_REAL,
+    HT_BOOL,
+    HT_STRING
+} HType; /* int64_t, double, bool, const char * */
 
 typedef struct Option {
     const char *name, *help;
@@ -48,7 +54,8 @@ typedef struct Option {
     bool used;
 } Option;
 
-typedef struct HostVar { /* a scalar `var` or loop variable of a task; the member of struct nn that holds it */
+typedef struct HostVar { /* a scalar `var` or loop variable of a task; the member of struct nn that
+                            holds it */
     int id;
     const char *name; /* C identifier, unique in the program */
     HType type;
@@ -62,8 +69,9 @@ typedef enum HKind {
     HX_NODE,  /* value of a scalar node of an earlier region (waits for the device) */
     HX_HOME,  /* value of a scalar home now (waits for the device) */
     HX_ROWS,  /* rows of a split: int */
-    HX_OP,    /* an op of the table on 1..3 arguments: add sub mul div (real) floordiv mod neg comparisons and or not
-                 minimum maximum pow exp log sqrt sin cos tan abs floor ceil round where cast(int->real, real->int) */
+    HX_OP,    /* an op of the table on 1..3 arguments: add sub mul div (real) floordiv mod neg
+                 comparisons and or not minimum maximum pow exp log sqrt sin cos tan abs floor ceil
+                 round where cast(int->real, real->int) */
     HX_FORMAT /* text made of parts: string */
 } HKind;
 
@@ -120,8 +128,8 @@ struct DataSource {
     const char *path;
     DataSet *set;
     int section, field;
-    DType dtype;        /* stored type */
-    Shape row;          /* shape of one row */
+    DType dtype; /* stored type */
+    Shape row;   /* shape of one row */
     int64_t row_elements;
     /* csv */
     int ncolumns;
@@ -137,7 +145,7 @@ struct DataSource {
     /* a tensor expression: rows are rows of this home, computed by the prologue */
     Home *tensor;
     int64_t rows; /* of the tensor */
-    /* proved by the range pass: indices must lie in 0..limit-1 (0: no limit), because of this place */
+    /* Proved by ranges: indices must lie in 0..limit-1 (0: no limit), because of this place. */
     int64_t limit;
     Span limit_span;
     Span span;
@@ -156,7 +164,8 @@ typedef struct Split {
     const char *name; /* "digits.train", "digits.fold[2].test" */
     DataSet *set;
     int section;
-    int group, part;    /* index in set->groups and of the part in it; group -1: the whole section in file order */
+    int group, part; /* index in set->groups and of the part in it; group -1: the whole section in
+                        file order */
     int64_t amount, of; /* part: the fraction amount/of of the rows; of == 0: amount rows */
     bool fold_test;     /* fold groups: part k is fold k; the test side or the rest */
     bool used;
@@ -183,7 +192,8 @@ struct DataSet {
     Section *sections;
     int ngroups;
     SplitGroup *groups;
-    HBlock *prologue; /* standardize: runs after the files are read, before a task that uses the set; may be empty */
+    HBlock *prologue; /* standardize: runs after the files are read, before a task that uses the
+                         set; may be empty */
     bool used;
     Span span;
 };
@@ -194,7 +204,7 @@ typedef struct BatchLoop {
     Split *split;
     int64_t size;
     bool shuffle, keep_last;
-    HExpr *steps;       /* NULL: one epoch */
+    HExpr *steps; /* NULL: one epoch */
     Home *index;
     const Count *count; /* with keep_last and only where a smaller last batch may come; else NULL */
 } BatchLoop;
@@ -208,30 +218,31 @@ typedef struct Write {
 
 struct Region {
     int id;
-    const char *name;       /* C identifier: "train_step" */
-    VEC(Write) writes;      /* one per home: the version the region leaves behind */
-    VEC(Node *) outputs;    /* read by host statements or by other regions */
+    const char *name;    /* C identifier: "train_step" */
+    VEC(Write) writes;   /* one per home: the version the region leaves behind */
+    VEC(Node *) outputs; /* read by host statements or by other regions */
     bool used;
-    struct Task *task;      /* NULL: start, prologues, exports */
+    struct Task *task; /* NULL: start, prologues, exports */
     Span span;
 };
 
 /* ---- host statements ---- */
 
 typedef enum HStmtKind {
-    HS_REGION,   /* region */
-    HS_SET,      /* var = value */
-    HS_FOR,      /* var from value to limit (exclusive), or downwards when reverse: body */
-    HS_BATCHES,  /* loops (several: zip), body */
-    HS_WHILE,    /* cond block (regions that compute it), value, body */
-    HS_IF,       /* value, body, other */
+    HS_REGION,  /* region */
+    HS_SET,     /* var = value */
+    HS_FOR,     /* var from value to limit (exclusive), or downwards when reverse: body */
+    HS_BATCHES, /* loops (several: zip), body */
+    HS_WHILE,   /* cond block (regions that compute it), value, body */
+    HS_IF,      /* value, body, other */
     HS_BREAK,
     HS_CONTINUE,
-    HS_PRINT,    /* format; newline says whether a line ends */
-    HS_RECORD,   /* name, value: pairs in parts */
-    HS_SAVE,     /* homes, path (string expression) */
+    HS_PRINT,  /* format; newline says whether a line ends */
+    HS_RECORD, /* name, value: pairs in parts */
+    HS_SAVE,   /* homes, path (string expression) */
     HS_LOAD,
-    HS_EXPECT    /* value (bool), format text; left, right: sides of a comparison for the message, or NULL */
+    HS_EXPECT /* value (bool), format text; left, right: sides of a comparison for the message, or
+                 NULL */
 } HStmtKind;
 
 typedef struct HStmt HStmt;
@@ -271,7 +282,7 @@ typedef struct Export {
     const char *name;
     int nargs;
     Home **args;
-    const Count *rows; /* the free dimension, or NULL */
+    const Count *rows;     /* the free dimension, or NULL */
     const char *rows_name; /* as the user calls it */
     Region *region;
     int noutputs;

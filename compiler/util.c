@@ -295,7 +295,7 @@ const char *intern_str(Interner *in, const char *s) {
     return intern(in, s, strlen(s));
 }
 
-/* ---- names: an interner whose entries know the last number that was joined to them ------------ */
+/* ---- names: an interner whose entries know the last number that was joined to them ---------- */
 
 struct Names {
     Interner set;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a trainer shows: printed tensors and results of exports in the shapes of the program,
-# whatever lies in memory, and the lines of --log. tests/golden/shown.nn against shown.out. BLESS=1 rewrites shown.out; the diff is then read.
+# whatever lies in memory, and the lines of --log. tests/golden/shown.nn against shown.out.
+# BLESS=1 rewrites shown.out; the diff is then read.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 
