@@ -28,15 +28,17 @@ typedef struct Buffer {
     int64_t offset; /* in the arena, set by plan */
 } Buffer;
 
-/* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only the
- * part t of T of the buffer, cut along the same axis by the same rule as in every other owner
- * access with this T: no barrier is needed between two such kernels. `element` (a read): each
- * element is read only for the element at the same place of each write, before that is stored, so
- * the read buffer may lend its bytes to the written one; the kernel's text must then allow both
- * pointers to be equal (no restrict). */
+/* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only
+ * subscripts t * part … (t + 1) * part - 1 of `axis` (the last tile: to the end). No barrier is
+ * needed between two kernels of equal T for accesses with the same axis and part. `element` (a
+ * read): each element is read only for the element at the same place of each write, before that is
+ * stored, so the read buffer may lend its bytes to the written one; the kernel's text must then
+ * allow both pointers to be equal (no restrict). */
 typedef struct Access {
     Buffer *buffer;
     bool owner, element;
+    int axis;     /* owner */
+    int64_t part;
 } Access;
 
 typedef struct Nest Nest; /* loop.h */

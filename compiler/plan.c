@@ -27,6 +27,8 @@ enum { ALIGNMENT = 64 };
 typedef struct Use {
     int kernel;
     bool owner, write, element;
+    int axis;
+    int64_t part;
 } Use;
 
 /* A range of bytes and the uses of all buffers that lie there. */
@@ -60,7 +62,7 @@ static bool access_conflicts(const Kernel *a, Access x, bool x_writes, const Ker
                              bool y_writes) {
     if (x.buffer != y.buffer || (!x_writes && !y_writes))
         return false;
-    return !(x.owner && y.owner && a->tiles == b->tiles);
+    return !(x.owner && y.owner && x.axis == y.axis && x.part == y.part && a->tiles == b->tiles);
 }
 
 static bool kernels_conflict(const Kernel *a, const Kernel *b) {
@@ -143,18 +145,19 @@ static bool is_persistent(const Buffer *b) {
     return b->home || !b->region || is_output(b->region, b->node);
 }
 
+static void note_use(Planner *p, int kernel, Access a, bool write) {
+    Use u = {kernel, a.owner, write, a.element && !write, a.axis, a.part};
+    vec_push(p->arena, &p->slot.at[a.buffer->id].uses, u);
+}
+
 static void collect_uses(Planner *p) {
     Lowered *l = p->l;
     for (int i = 0; i < l->kernels.n; i++) {
         const Kernel *k = l->kernels.at[i];
-        for (int j = 0; j < k->reads.n; j++) {
-            Access a = k->reads.at[j];
-            vec_push(p->arena, &p->slot.at[a.buffer->id].uses, (Use){i, a.owner, false, a.element});
-        }
-        for (int j = 0; j < k->writes.n; j++) {
-            Access a = k->writes.at[j];
-            vec_push(p->arena, &p->slot.at[a.buffer->id].uses, (Use){i, a.owner, true, false});
-        }
+        for (int j = 0; j < k->reads.n; j++)
+            note_use(p, i, k->reads.at[j], false);
+        for (int j = 0; j < k->writes.n; j++)
+            note_use(p, i, k->writes.at[j], true);
     }
 }
 
@@ -197,7 +200,7 @@ static bool can_lend(const Planner *p, const Slot *x, const Slot *y, int k) {
             return false;
         for (int j = 0; j < y->uses.n; j++) {
             Use v = y->uses.at[j];
-            bool owners = u.owner && v.owner &&
+            bool owners = u.owner && v.owner && u.axis == v.axis && u.part == v.part &&
                           p->l->kernels.at[u.kernel]->tiles == p->l->kernels.at[v.kernel]->tiles;
             if (v.kernel < k || (!owners && !uses_ordered(p, u, v)))
                 return false;

@@ -160,7 +160,8 @@ static bool clash(const Kernel *a, Access x, bool x_writes, const Kernel *b, Acc
     if ((!x_writes && !y_writes) || !overlap(x.buffer, y.buffer))
         return false;
     bool one_part = x.buffer == y.buffer || equal_form(x.buffer, y.buffer);
-    return !(x.owner && y.owner && one_part && a->tiles == b->tiles);
+    bool one_cut = x.owner && y.owner && x.axis == y.axis && x.part == y.part;
+    return !(one_cut && one_part && a->tiles == b->tiles);
 }
 
 static const Buffer *find_clash(const Kernel *a, const Kernel *b) {

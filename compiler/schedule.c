@@ -128,6 +128,7 @@ static void finish_kernel(Sched *s) {
     while (s->nest->depth > 0)
         bug("kernel %s leaves a block open", s->kernel->name);
     add_loop_counts(s, &s->nest->body);
+    sched_find_owners(s);
     if (!s->kernel->note)
         s->kernel->note = kernel_note(s);
     if (s->kernel->bytes == 0)
@@ -164,6 +165,55 @@ static void schedule_group(Sched *s) {
         bug("kernel %s has no tiles", s->kernel->name);
 }
 
+/* ---- order ---- */
+
+static bool touches(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return true;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+static bool commute(const Kernel *a, const Kernel *b) {
+    for (int i = 0; i < a->writes.n; i++)
+        if (touches(b, a->writes.at[i].buffer))
+            return false;
+    for (int i = 0; i < b->writes.n; i++)
+        if (touches(a, b->writes.at[i].buffer))
+            return false;
+    return a->region == b->region;
+}
+
+/* Small, and nothing but memory of its region depends on when it runs. */
+static bool may_run_early(const Kernel *k) {
+    const double small = 1 << 17;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return false;
+    return k->tiles == 1 && !k->check && k->bytes <= small;
+}
+
+/* What thread 0 does alone comes as early as it can, behind other such work or at the start of the
+ * region: the others then need not wait for it in the middle. */
+static void run_small_kernels_early(Lowered *l) {
+    for (int i = 0; i < l->kernels.n; i++) {
+        Kernel *k = l->kernels.at[i];
+        int to = i;
+        for (int at = i - 1; may_run_early(k) && at >= 0 && commute(l->kernels.at[at], k); at--)
+            if (at == 0 || l->kernels.at[at - 1]->region != k->region ||
+                l->kernels.at[at - 1]->tiles == 1)
+                to = at;
+        for (int at = i; at > to; at--)
+            l->kernels.at[at] = l->kernels.at[at - 1];
+        l->kernels.at[to] = k;
+    }
+    for (int i = 0; i < l->kernels.n; i++)
+        l->kernels.at[i]->id = l->kernels.at[i]->same_as = i;
+}
+
 void schedule(Compiler *c) {
     Names *names = names_new(c->arena);
     for (int i = 0; i < c->fusion->groups.n; i++) {
@@ -171,5 +221,6 @@ void schedule(Compiler *c) {
         s.group = c->fusion->groups.at[i];
         schedule_group(&s);
     }
+    run_small_kernels_early(c->lowered);
     schedule_share(c);
 }

@@ -129,6 +129,9 @@ Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);
 void sched_next_kernel(Sched *s, const char *suffix);
 /* An estimate of the time of one element of the group's values, in nanoseconds of one thread. */
 double sched_cost(const Sched *s);
+/* Rows in one tile where a kernel is cut by rows: at most 64 tiles, of whole groups of four, as
+ * contractions cut them. Kernels over the same rows then need no barrier between them. */
+int64_t sched_rows_a_tile(int64_t rows);
 /* Tiles for `rounds` independent rounds of ns nanoseconds each: 1 when threads would not pay. */
 int sched_tiles(int64_t rounds, double ns);
 
@@ -150,7 +153,7 @@ void schedule_panels(Sched *s, const Shape *shape, bool tiles);
 /* The kernel takes the run-time count (a loop runs to it). */
 void sched_count(Sched *s, const Count *c);
 
-/* Accesses noted so far are cut by the tile loop along the buffer's leading axis. */
-void sched_owner(Sched *s, const Buffer *b);
+/* Finds the accesses that the tile loop cuts. */
+void sched_find_owners(Sched *s);
 
 #endif

@@ -180,6 +180,26 @@ static void cut_blocks(Dot *d) {
     cut_row_blocks(d, MIN(rows, d->tall));
 }
 
+/* Few columns or short chains: the right operand stays in the cache and serves all rows, so rows
+ * are cut as kernels of rows cut them, and no barrier stands between the two. */
+static bool is_cut_by_rows(const Dot *d) {
+    enum { SHALLOW = 32, ENOUGH = 16 };
+    bool wide = d->panels > 0 || d->narrow > LANES;
+    return wide && d->b.n == 1 && d->m.n >= ENOUGH && d->m.n % 4 == 0 &&
+           (d->cols.n <= PANEL || d->k.n <= SHALLOW);
+}
+
+static void cut_by_rows(Dot *d) {
+    d->height = 4;
+    d->low_height = 3;
+    d->tall = d->m.n / 4;
+    d->low = 0;
+    d->col_blocks = 1;
+    d->block_panels = d->panels;
+    d->row_blocks = largest_divisor(d->tall, 64);
+    d->block_tiles = d->tall / d->row_blocks;
+}
+
 /* ---- copies ---- */
 
 /* Opens a loop unless there is one round only. */
@@ -506,8 +526,12 @@ static void schedule_tiled(Dot *d) {
     bool one_vector = d->panels == 0 && d->narrow <= LANES;
     bool panels = d->right.along_other != 1 || d->right.padded; /* a copy at the latest */
     bool near = lines_stay(d->k.n, panels ? LINE : d->right.along_k * 4, L1_SETS);
-    cut_rows(d, one_vector ? 12 : 6, near);
-    cut_blocks(d);
+    if (is_cut_by_rows(d)) {
+        cut_by_rows(d);
+    } else {
+        cut_rows(d, one_vector ? 12 : 6, near);
+        cut_blocks(d);
+    }
     d->by_rows = d->m.count || is_long_epilogue(d);
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {

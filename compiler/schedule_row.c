@@ -429,13 +429,30 @@ static void split_rows(Rows *r) {
         nest_end(s->nest);
 }
 
-/* Rows of values whose leading dimension is the rows' belong to one tile each. */
-static void mark_owners(Sched *s) {
+/* Of one row, in nanoseconds: vectors, and the ends of its reductions. */
+static double row_cost(const Rows *r) {
+    const Group *g = r->s->group;
+    double ns = (double)((g->length + 7) / 8 * 8) * sched_cost(r->s);
+    for (int i = 0; i < g->nodes.n; i++)
+        ns += is_reduction(g->nodes.at[i]) ? 5 : 0;
+    return ns;
+}
+
+static void tiled_rows(Rows *r) {
+    Sched *s = r->s;
     const Group *g = s->group;
-    Kernel *k = s->kernel;
-    for (int i = 0; i < k->writes.n; i++)
-        k->writes.at[i].owner = k->writes.at[i].buffer->shape.rank > 0 &&
-                                k->writes.at[i].buffer->shape.dim[0].n == g->rows;
+    Dim rows = {g->rows, g->count};
+    int64_t part = sched_rows_a_tile(g->rows), tiles = (g->rows + part - 1) / part;
+    const LoopVar *t = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(tiles));
+    const Ix *base = ix_scale(s->arena, ix_var(s->arena, t), part);
+    const LoopVar *i = g->rows % part || g->count
+                           ? nest_loop_to(s->nest, LOOP_SEQ, "i", part, base, rows)
+                           : nest_loop(s->nest, LOOP_SEQ, "i", dim_fixed(part));
+    r->row = ix_add(s->arena, base, ix_var(s->arena, i));
+    row_body(r);
+    nest_end(s->nest);
+    nest_end(s->nest);
+    s->kernel->tiles = (int)tiles;
 }
 
 void schedule_row(Sched *s) {
@@ -461,12 +478,12 @@ void schedule_row(Sched *s) {
         row_body(&r);
         return;
     }
-    bool tiles = sched_tiles(g->rows, (double)g->length * sched_cost(s)) > 1;
+    if (g->rows >= FEW && sched_tiles(g->rows, row_cost(&r)) > 1) {
+        tiled_rows(&r);
+        return;
+    }
     Dim rows = {g->rows, g->count};
-    r.row = ix_var(s->arena, nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", rows));
+    r.row = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "i", rows));
     row_body(&r);
     nest_end(s->nest);
-    s->kernel->tiles = tiles ? (int)g->rows : 1;
-    if (tiles)
-        mark_owners(s);
 }

@@ -36,15 +36,6 @@ static void note_source(Sched *s, DataSource *x) {
     vec_push(s->arena, &s->kernel->sources, x);
 }
 
-void sched_owner(Sched *s, const Buffer *b) {
-    for (int i = 0; i < s->kernel->reads.n; i++)
-        if (s->kernel->reads.at[i].buffer == b)
-            s->kernel->reads.at[i].owner = true;
-    for (int i = 0; i < s->kernel->writes.n; i++)
-        if (s->kernel->writes.at[i].buffer == b)
-            s->kernel->writes.at[i].owner = true;
-}
-
 /* ---- subscripts ---- */
 
 static void reshape_subscripts(Arena *a, const Shape *from, const Ix *const *sub, const Shape *to,
@@ -486,9 +477,15 @@ double sched_cost(const Sched *s) {
     return ns;
 }
 
+int64_t sched_rows_a_tile(int64_t rows) {
+    enum { GROUP = 4, TILES = 64 };
+    int64_t part = (rows + TILES - 1) / TILES;
+    return (part + GROUP - 1) / GROUP * GROUP;
+}
+
 int sched_tiles(int64_t rounds, double ns) {
     double total = (double)rounds * ns;
-    if (total < 3000 || rounds < 2) /* a barrier and its idle time cost about a microsecond */
+    if (total < 1500 || rounds < 2) /* a barrier and its idle time cost about a microsecond */
         return 1;
     int64_t tiles = MIN(rounds, 64);
     while (tiles > 2 && total / (double)tiles < 1000)

@@ -435,6 +435,9 @@ static const char *op_text(Printer *p, const Expr *e, bool lanes) {
     DType t = e->in[e->op == OP_where ? 1 : 0]->dtype;
     if (e->op == OP_cast)
         return cast_text(p, t, e->dtype, in[0], lanes);
+    /* x == x may ask whether x is a number; compilers take the plain text for a slip */
+    if (op_info[e->op].flags & OPF_CMP && t != DT_BOOL && strcmp(in[0], in[1]) == 0)
+        in[1] = print_text(p, "(%s + %s)", in[1], print_constant(p, t, 0, lanes));
     const char *form = form_of(e->op, t, lanes);
     if (!form)
         bug("%s has no text", op_info[e->op].name);

@@ -160,3 +160,38 @@ Test(fuse, scalars_are_one_kernel) {
     }
     expect(c, 1, 0);
 }
+
+static const Access *access_of(const Kernel *k, const char *buffer, bool write) {
+    for (int i = 0; i < (write ? k->writes.n : k->reads.n); i++) {
+        const Access *a = write ? &k->writes.at[i] : &k->reads.at[i];
+        if (strcmp(a->buffer->name, buffer) == 0)
+            return a;
+    }
+    cr_assert_fail("kernel '%s' does not touch '%s'", k->name, buffer);
+    return NULL;
+}
+
+/* Rows of a product of few columns go straight into a kernel of rows; a sum of columns is cut the
+ * other way, and what a contraction reads as a whole is owned by nobody. */
+Test(fuse, kernels_of_the_same_rows_own_the_same_parts) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(1, 256, 200), -1, 1);
+    Node *w = case_input(c, "w", DT_F32, SHAPE(1, 200, 12), -1, 1);
+    Node *y = graph_dot(c->g, x, w, false, false), *e = graph_unary(c->g, OP_exp, y);
+    Node *total = graph_reduce(c->g, OP_sum, e, 4);
+    y->name = "y";
+    total->name = "total";
+    case_output(c, y);
+    case_output(c, total);
+    case_lower(c);
+    const Lowered *l = c->compiler.lowered;
+    cr_assert_eq(l->kernels.n, 2);
+    const Access *made = access_of(l->kernels.at[0], "y", true),
+                 *used = access_of(l->kernels.at[1], "y", false);
+    cr_expect_eq(l->kernels.at[0]->tiles, l->kernels.at[1]->tiles);
+    cr_expect(made->owner && used->owner);
+    cr_expect(made->axis == 1 && used->axis == 1, "cut along %d and %d", made->axis, used->axis);
+    cr_expect(made->part == 4 && used->part == 4);
+    cr_expect_not(access_of(l->kernels.at[0], "w", false)->owner);
+    case_free(c);
+}

@@ -45,11 +45,11 @@ static Kernel *kernel(Bench *b, const char *name, int region, int tiles) {
 enum { ALL, OWNED, ELEMENT };
 
 static void reads(Bench *b, Kernel *k, Buffer *x, int how) {
-    vec_push(b->c.arena, &k->reads, (Access){x, how != ALL, how == ELEMENT});
+    vec_push(b->c.arena, &k->reads, (Access){x, how != ALL, how == ELEMENT, 0, 8});
 }
 
 static void writes(Bench *b, Kernel *k, Buffer *x, int how) {
-    vec_push(b->c.arena, &k->writes, (Access){x, how != ALL, false});
+    vec_push(b->c.arena, &k->writes, (Access){x, how != ALL, false, 0, 8});
 }
 
 static void plan_is_good(Bench *b) {
@@ -113,6 +113,24 @@ Test(plan, owners_of_equal_tiles_wait_for_nobody) {
     plan_is_good(b);
     cr_assert_not(b->lowered.barrier_after[0]);
     cr_assert(b->lowered.barrier_after[1], "5 tiles read what 10 tiles wrote");
+}
+
+Test(plan, owners_of_other_cuts_wait) {
+    Bench *b = bench_new();
+    Buffer *x = buffer(b, "x", 0, 640), *y = buffer(b, "y", 0, 640), *z = buffer(b, "z", 0, 640);
+    Kernel *k0 = kernel(b, "k0", 0, 10), *k1 = kernel(b, "k1", 0, 10), *k2 = kernel(b, "k2", 0, 10);
+    writes(b, k0, x, OWNED);
+    reads(b, k1, x, OWNED);
+    k1->reads.at[0].axis = 1;
+    writes(b, k1, y, OWNED);
+    reads(b, k2, y, OWNED);
+    k2->reads.at[0].part = 16;
+    writes(b, k2, z, OWNED);
+    plan_is_good(b);
+    cr_assert(b->lowered.barrier_after[0], "rows read what columns wrote");
+    cr_assert(b->lowered.barrier_after[1], "parts of 16 read what parts of 8 wrote");
+    b->lowered.barrier_after[0] = false;
+    checker_says(b, "'k0' and 'k1' meet at 'x' without a barrier");
 }
 
 Test(plan, sharing_never_costs_a_barrier) {
