@@ -4,10 +4,7 @@
 # `nnc lockstep` compare each of those steps with the same step of the oracle. A model whose data
 # is not here is passed over. Exit code 1: a step differs or something fails; 77: nothing could run.
 cd "$(dirname "$0")/../.." || exit 1
-NNC=${NNC:-build/nnc}
-NNC=$(realpath "$NNC") root=$PWD
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. tests/lib.sh
 [ $# -gt 0 ] || set -- models/*.nn
 failed=0 compared=0
 
@@ -19,7 +16,7 @@ lock() {
     mkdir "$folder"
     "$NNC" build "$model" "${small[@]}" -o "$folder/trainer" || return 1
     # in a folder of its own: models save weights where they run
-    (cd "$folder" && ./trainer --data "$root/data" --trace trace --trace-steps 1,2,10,100) \
+    (cd "$folder" && ./trainer --data "$(data_of "$model")" --trace trace --trace-steps 1,2,10,100) \
         >"$folder/out" 2>&1 || status=$?
     if [ $status = 2 ] && grep -q 'cannot open' "$folder/out"; then
         cat "$folder/out"
