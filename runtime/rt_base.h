@@ -46,6 +46,8 @@
 
 #define RT_FN       static __attribute__((unused))
 #define RT_INLINE   static inline __attribute__((always_inline, unused))
+/* A kernel stays a function: put into its only caller, a step is one huge function to compile. */
+#define RT_KERNEL   static __attribute__((noinline))
 #define rt_restrict __restrict
 
 /* Before a loop: asks the compiler to put n of its rounds side by side. */

@@ -663,7 +663,7 @@ void c_print_kernel(Text *out, const Kernel *k) {
     p.one = uses.wide;
     if (k->note && *k->note)
         emit_line(&p.e, "/* %s */", k->note);
-    print_list(&p, print_text(&p, "static void %s(", k->name), parameters(&p), ") {");
+    print_list(&p, print_text(&p, "RT_KERNEL void %s(", k->name), parameters(&p), ") {");
     p.e.depth++;
     for (int i = 0; i < uses.tables.n; i++)
         print_table(&p, uses.tables.at[i]);
