@@ -170,7 +170,8 @@ static void open_block(Nest *n, Stmt *st) {
 LoopVar *nest_loop(Nest *n, LoopKind kind, const char *name, Dim extent) {
     LoopVar *v = NEW(n->arena, LoopVar);
     v->name = name;
-    v->kind = kind;
+    bool shared = kind != LOOP_TILE || extent.count || extent.n > 1;
+    v->kind = shared ? kind : LOOP_SEQ; /* one tile is not shared among threads */
     v->extent = extent;
     Stmt *st = nest_add(n, ST_LOOP);
     st->var = v;
