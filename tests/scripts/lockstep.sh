@@ -10,13 +10,13 @@ failed=0 compared=0
 
 # lock MODEL: 0 right, 1 wrong, 77 no data
 lock() {
-    local model=$1 folder status=0 small
-    folder=$work/$(basename "$model" .nn)
+    local model=$1 folder data status=0 small
+    folder=$work/$(basename "$model" .nn) data=$(data_of "$model")
     read -ra small <<<"$(sed -n 's/^# small: //p' "$model" | head -n 1)"
     mkdir "$folder"
     "$NNC" build "$model" "${small[@]}" -o "$folder/trainer" || return 1
     # in a folder of its own: models save weights where they run
-    (cd "$folder" && ./trainer --data "$(data_of "$model")" --trace trace --trace-steps 1,2,10,100) \
+    (cd "$folder" && ./trainer --data "$data" --trace trace --trace-steps 1,2,10,100) \
         >"$folder/out" 2>&1 || status=$?
     if [ $status = 2 ] && grep -q 'cannot open' "$folder/out"; then
         cat "$folder/out"
