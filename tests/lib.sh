@@ -37,6 +37,7 @@ small_of() {
 data_of() {
     case $1 in
     *housing.nn) echo "$ROOT/../shared/data/tabular" ;;
+    *iris.nn) echo "$ROOT/../shared/data/sklearn" ;;
     *) echo "$ROOT/data" ;;
     esac
 }
@@ -45,6 +46,7 @@ data_of() {
 has_data() {
     case $1 in
     *housing.nn) [ -f "$(data_of "$1")/housing.csv" ] ;;
+    *iris.nn) [ -f "$(data_of "$1")/iris.csv" ] ;;
     *) : ;;
     esac
 }

@@ -38,10 +38,12 @@ see "wrong argument name" 1 "its parameters: x, out, bias" golden unknown_argume
 see "shape mismatch across two call sites" 1 "the first call made it" golden two_call_sites
 see "non-constant dimension" 1 "known when nnc runs" golden option_in_shape
 
+has_data models/iris.nn || skip "no iris.csv in ../shared/data"
+iris=$(data_of models/iris.nn)
 "$NNC" build models/iris.nn -o "$work/iris" && "$NNC" build models/sine.nn -o "$work/sine" &&
     "$NNC" build models/autoencoder.nn -o "$work/autoencoder" || wrong "a model does not compile"
-sed '5s/^[^,]*/four/' data/iris.csv >"$work/cell/iris.csv"
-sed '7s/,[0-9]*\(\r*\)$/,7\1/' data/iris.csv >"$work/label/iris.csv"
+sed '5s/^[^,]*/four/' "$iris"/iris.csv >"$work/cell/iris.csv"
+sed '7s/,[0-9]*\(\r*\)$/,7\1/' "$iris"/iris.csv >"$work/label/iris.csv"
 train "$work/here" "$work/iris" models/iris.nn --epochs 1
 cat >"$work/tiny.nn" <<'END'
 layer classifier(x: [*, I]) -> [*, 3] { x |> linear(16) |> tanh |> linear(3) }
@@ -58,7 +60,7 @@ END
 see "missing data file" 2 "cannot open" "$work/iris" --data "$work/here"
 see "CSV with a bad cell" 1 "iris.csv:5" "$work/iris" --data "$work/cell"
 see "label out of range" 1 "must be 0..2" "$work/iris" --data "$work/label"
-see "weights of another model" 1 "does not fit" "$work/iris" --data "$ROOT/data" \
+see "weights of another model" 1 "does not fit" "$work/iris" --data "$iris" \
     --load other.safetensors
 see "NaN loss" 3 "first bad tensor" "$work/sine" --lr 1
 see "NaN loss of a network" 3 "first bad tensor" "$work/autoencoder" --data "$ROOT/data" --lr 1e38
