@@ -335,7 +335,6 @@ Value value_string(const char *s);
 Value value_node(Node *n);
 Value value_host(HExpr *h);
 Value value_list(Build *b, const Value *at, int n, bool tuple);
-Value value_of_kind(ValueKind kind); /* poison, none */
 extern const Value value_poison, value_none;
 const char *value_text(Build *b, Value v); /* for messages: "f32[64, 10]", "3", "a function" */
 bool value_is_scalar(Value v);             /* number, host scalar or rank-0 tensor */
@@ -372,7 +371,6 @@ DType dtype_promote(Build *b, DType x, DType y, bool *ok);
  * literals. */
 bool value_unify(Build *b, const Value *v, int n, DType want, Span at, const char *what,
                  Node **out);
-bool value_is_real(Build *b, Value v); /* its element type as a tensor is a float */
 
 /* ---- build_host.c: host expressions ---- */
 HExpr *host_const_int(Build *b, int64_t i);
@@ -429,6 +427,8 @@ Value build_expr_fn(Build *b, Env *env,
 void build_pattern(Build *b, Env *env, Ast *pattern, Value v,
                    BindKind kind); /* let and for patterns */
 Value build_let_value(Build *b, Env *env, Ast *s);
+/* The same for a target that may be an element of x: the whole of x afterwards. */
+Value assigned_whole(Build *b, Env *env, Ast *s, Value old);
 Value assigned_value(Build *b, Env *env, Ast *s,
                      Value old);                     /* what `x = …` or `x += …` leaves in x */
 void build_assign_known(Build *b, Env *env, Ast *s); /* outside tasks */

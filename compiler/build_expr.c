@@ -405,6 +405,14 @@ Value assigned_value(Build *b, Env *env, Ast *s, Value old) {
     return value_binary(b, ops[s->assign.op], old, v, s->span);
 }
 
+Value assigned_whole(Build *b, Env *env, Ast *s, Value old) {
+    Ast *t = s->assign.target;
+    if (t->kind != AST_INDEX)
+        return assigned_value(b, env, s, old);
+    Value element = s->assign.op == ASSIGN_SET ? value_none : build_index(b, env, t);
+    return value_index_assign(b, env, t, old, assigned_value(b, env, s, element));
+}
+
 /* Assignments while nnc runs: variables of functions and layers, states, parameters of rules. */
 void build_assign_known(Build *b, Env *env, Ast *s) {
     Ast *t = s->assign.target;
@@ -417,13 +425,7 @@ void build_assign_known(Build *b, Env *env, Ast *s) {
     if (!bind)
         return;
     Value old = build_binding(b, bind, name->span);
-    Value v;
-    if (t->kind == AST_INDEX) {
-        Value element = s->assign.op == ASSIGN_SET ? value_none : build_index(b, env, t);
-        v = value_index_assign(b, env, t, old, assigned_value(b, env, s, element));
-    } else {
-        v = assigned_value(b, env, s, old);
-    }
+    Value v = assigned_whole(b, env, s, old);
     if (v.kind == V_POISON)
         return;
     if (bind->kind == BIND_HOME && bind->home->kind == HOME_PARAM) {

@@ -205,13 +205,7 @@ void build_assign(Build *b, Env *env, Ast *s) {
         diag_note(b->diag, bind->span, "declared here");
         return;
     }
-    Value v;
-    if (t->kind == AST_INDEX) {
-        Value element = s->assign.op == ASSIGN_SET ? value_none : build_index(b, env, t);
-        v = value_index_assign(b, env, t, old, assigned_value(b, env, s, element));
-    } else {
-        v = assigned_value(b, env, s, old);
-    }
+    Value v = assigned_whole(b, env, s, old);
     if (v.kind == V_POISON)
         return;
     if (bind->kind == BIND_HOST)

@@ -59,26 +59,8 @@ static enum rt_type memory_type(DType t) {
 }
 
 static double from_memory(enum rt_type type, const void *data, int64_t i) {
-    switch (type) {
-    case RT_F32:
-        return (double)((const float *)data)[i];
-    case RT_F64:
-        return ((const double *)data)[i];
-    case RT_I32:
-        return ((const int32_t *)data)[i];
-    case RT_I64:
-        return (double)((const int64_t *)data)[i];
-    case RT_I8:
-        return ((const int8_t *)data)[i];
-    case RT_I16:
-        return ((const int16_t *)data)[i];
-    case RT_U16:
-        return ((const uint16_t *)data)[i];
-    case RT_U8:
-    case RT_BOOL:
-        return ((const uint8_t *)data)[i];
-    }
-    bug("oracle: stored type %d", (int)type);
+    bool real = type == RT_F32 || type == RT_F64;
+    return real ? rt_real_at(data, type, i) : (double)rt_int_at(data, type, i);
 }
 
 static void to_memory(DType type, void *data, int64_t i, double x) {
