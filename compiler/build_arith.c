@@ -73,11 +73,6 @@ static bool settle(Build *b, Value *v, Span at) {
     return v->kind != V_POISON;
 }
 
-bool value_is_real(Build *b, Value v) {
-    Element e;
-    return element_of(b, v, &e) && dtype_is_real(e.type);
-}
-
 static Element list_element(Build *b, Value v) {
     Element e = {DT_BOOL, true}, item;
     bool ok;

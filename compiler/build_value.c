@@ -54,10 +54,6 @@ Value value_list(Build *b, const Value *at, int n, bool tuple) {
     return (Value){.kind = V_LIST, .list = list};
 }
 
-Value value_of_kind(ValueKind kind) {
-    return (Value){.kind = kind};
-}
-
 /* ---- saying ---- */
 
 static const char *number_text(Build *b, Value v) {

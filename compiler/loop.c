@@ -149,14 +149,8 @@ Nest *nest_new(Arena *a) {
 static Stmt *nest_add(Nest *n, StmtKind kind) {
     Stmt *st = NEW(n->arena, Stmt);
     st->kind = kind;
-    st->comment = n->comment;
-    n->comment = NULL;
     vec_push(n->arena, &n->at->stmts, st);
     return st;
-}
-
-void nest_comment(Nest *n, const char *text) {
-    n->comment = text;
 }
 
 static void open_block(Nest *n, Stmt *st) {
@@ -239,10 +233,6 @@ static bool expr_has_lanes(const Expr *e, const LoopVar *lane) {
         if (expr_has_lanes(e->in[i], lane))
             return true;
     return false;
-}
-
-bool expr_is_vector(const Expr *e, const LoopVar *lane) {
-    return expr_has_lanes(e, lane);
 }
 
 static Local *local_new(Nest *n, const char *name, DType t) {

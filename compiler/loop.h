@@ -142,8 +142,6 @@ const Expr *expr_index(Arena *a, const Ix *ix);
 int expr_rank(const Expr *e); /* how many subscripts it has: of a load, of a local; else 0 */
 bool expr_equal(const Expr *x, const Expr *y);
 bool expr_uses(const Expr *e, const LoopVar *v);
-/* Depends on the lane loop's variable (lane may be NULL) or on a local that holds lanes. */
-bool expr_is_vector(const Expr *e, const LoopVar *lane);
 
 /* ---- statements ---- */
 
@@ -181,7 +179,6 @@ struct Stmt {
     Op op;
     int node;
     int64_t step, from_step; /* of a transpose */
-    const char *comment;     /* printed above it, NULL: none */
 };
 
 struct Nest {
@@ -191,7 +188,6 @@ struct Nest {
     int depth; /* of open blocks: open[0] is the body */
     Block *open[16];
     Stmt *opener[16]; /* the loop or if whose block open[d] is */
-    const char *comment;
 };
 
 Nest *nest_new(Arena *a);
@@ -223,7 +219,6 @@ Local *nest_join(Nest *n, const char *name, Op op, const Local *acc);
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
 LoopVar *nest_var_at(const Nest *n,
                      int depth); /* variable of the loop whose block open[depth] is, or NULL */
-void nest_comment(Nest *n, const char *text); /* above the statement added next */
 
 /* Neutral element of sum, prod, max, min for a type; the map op that joins two of its values. */
 double reduce_neutral(Op op, DType t);

@@ -315,7 +315,7 @@ typedef struct Program {
     VEC(Export *) exports;
     VEC(ModelInfo) models;
     HBlock *start; /* run once before any task: fills params, states, constants */
-    bool uses_gz, uses_random;
+    bool uses_gz;
 } Program;
 
 #endif

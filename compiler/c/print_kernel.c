@@ -413,8 +413,6 @@ static void print_loop(Printer *p, const Stmt *st) {
 
 static void print_statement(Printer *p, const Stmt *st) {
     const char *cond;
-    if (st->comment)
-        emit_line(&p->e, "/* %s */", st->comment);
     switch (st->kind) {
     case ST_LOOP:
         print_loop(p, st);
