@@ -63,6 +63,7 @@ typedef struct Kernel {
     int same_as; /* id of the earlier kernel with the same text (then only calls differ), or its own
                     id */
     bool check;  /* sets the fault word; no home may be written after it when it is set */
+    bool obeys;  /* target cuda: writes homes, and does nothing once the fault word is set */
 } Kernel;
 
 typedef struct Lowered {

@@ -49,10 +49,17 @@
 /* A kernel stays a function: put into its only caller, a step is one huge function to compile. */
 #define RT_KERNEL   static __attribute__((noinline))
 #define rt_restrict __restrict
+#ifdef __CUDACC__
+#define RT_BOTH __host__ __device__ /* kernels call it, and so does the host */
+#else
+#define RT_BOTH
+#endif
 
 /* Before a loop: asks the compiler to put n of its rounds side by side. */
 #define RT_PRAGMA(x) _Pragma(#x)
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define RT_UNROLL(n) RT_PRAGMA(unroll n)
+#elif defined(__clang__)
 #define RT_UNROLL(n) RT_PRAGMA(clang loop unroll_count(n))
 #else
 #define RT_UNROLL(n) RT_PRAGMA(GCC unroll n)

@@ -1,0 +1,20 @@
+/* rt_cuda.h: what the trainers of target cuda contain beside the rest.
+ *
+ * nvcc compiles the file; the tests compile the same text with a host compiler, where cuda_shim.h
+ * runs kernels on the processor. Only what stands in this first part differs between the two.
+ */
+#ifndef RT_CUDA_H
+#define RT_CUDA_H
+
+#include "rt_base.h"
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+/* Puts a kernel into a stream; the status of the launch. */
+#define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \
+    ((kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__), cudaGetLastError())
+#else
+#include "cuda_shim.h"
+#endif
+
+#endif
