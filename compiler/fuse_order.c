@@ -52,9 +52,9 @@ void fuse_split_reductions(Fuser *f) {
     VEC(Node *) nodes = {0};
     for (int i = 0; i < g->nodes.n; i++) {
         Node *n = g->nodes.at[i];
-        bool arg = n->op == OP_argmax || n->op == OP_argmin;
+        bool many = op_info[n->op].kind == KIND_REDUCE && !(op_info[n->op].flags & OPF_ARG);
         int at = nodes.n;
-        while (op_info[n->op].kind == KIND_REDUCE && !arg && !axes_make_a_loop(n)) {
+        while (many && !axes_make_a_loop(n)) {
             vec_push(f->arena, &nodes, NULL);
             for (int k = nodes.n - 1; k > at; k--)
                 nodes.at[k] = nodes.at[k - 1];
@@ -71,21 +71,10 @@ void fuse_split_reductions(Fuser *f) {
 
 /* ---- buffers ---- */
 
-/* A number makes it unique. */
-static const char *identifier(Fuser *f, const char *path) {
-    return names_unique(f->names, arena_identifier(f->arena, path), "_");
-}
-
-static Buffer *new_buffer(Fuser *f, const char *name, DType t, const Shape *s) {
-    Lowered *l = f->compiler->lowered;
-    Buffer *b = NEW(f->arena, Buffer);
-    b->id = l->buffers.n;
-    b->name = identifier(f, name);
-    b->dtype = t;
-    b->shape = *s;
-    b->bytes = (layout_elements(b) * dtype_size(t) + 63) / 64 * 64;
-    vec_push(f->arena, &l->buffers, b);
-    return b;
+/* A number makes the name unique. */
+static Buffer *new_buffer(Fuser *f, const char *path, Buffer like) {
+    like.name = names_unique(f->names, arena_identifier(f->arena, path), "_");
+    return lower_buffer(f->arena, f->compiler->lowered, like);
 }
 
 /* By node: the shape in which its users see it, when all see it in one other shape. */
@@ -137,9 +126,9 @@ static Buffer *own_buffer(Fuser *f, Node *n) {
     if (f->out->buffer_of[n->id])
         return f->out->buffer_of[n->id];
     const Shape *shape = f->crosses[n->id] ? &n->shape : stored_shape(f, n);
-    Buffer *b = new_buffer(f, value_name(f, n), n->dtype, shape);
-    b->node = n;
-    b->region = f->crosses[n->id] ? NULL : n->region;
+    Region *only = f->crosses[n->id] ? NULL : n->region;
+    Buffer like = {.dtype = n->dtype, .shape = *shape, .node = n, .region = only};
+    Buffer *b = new_buffer(f, value_name(f, n), like);
     f->out->buffer_of[n->id] = b;
     vec_push(f->arena, &f->out->group_of[n->id]->stores, (GroupStore){n, b});
     return b;
@@ -149,7 +138,8 @@ static void home_buffers(Fuser *f) {
     Program *p = f->compiler->program;
     for (int i = 0; i < p->homes.n; i++) {
         Home *h = p->homes.at[i];
-        new_buffer(f, h->path ? h->path : h->name, h->dtype, &h->shape)->home = h;
+        Buffer like = {.dtype = h->dtype, .shape = h->shape, .home = h};
+        new_buffer(f, h->path ? h->path : h->name, like);
     }
 }
 

@@ -232,9 +232,5 @@ Dim dim_fixed(int64_t n);
  * LAYOUT_PANELS16: [panel][k][16]. */
 int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix **out,
                       int64_t *extent);
-/* Elements with padding. */
-int64_t layout_elements(const Buffer *b);
-/* Sets the layout and what follows from it. */
-void layout_set(Buffer *b, Layout layout);
 
 #endif

@@ -379,14 +379,3 @@ int layout_subscripts(Arena *a, const Buffer *b, const Ix *const *sub, const Ix 
     extent[1] = last;
     return 2;
 }
-
-int64_t layout_elements(const Buffer *b) {
-    if (b->layout == LAYOUT_PANELS16)
-        return (b->shape.dim[1].n + 15) / 16 * 16 * b->shape.dim[0].n;
-    return MAX(shape_elements(&b->shape), 1);
-}
-
-void layout_set(Buffer *b, Layout layout) {
-    b->layout = layout;
-    b->bytes = (layout_elements(b) * dtype_size(b->dtype) + 63) / 64 * 64;
-}

@@ -1,5 +1,25 @@
-/* lower.c: where the value of a node or a home lies; the lists of a kernel. */
+/* lower.c: buffers: how one is made, which one holds a node or a home; the lists of a kernel. */
 #include "lower.h"
+
+int64_t layout_elements(const Buffer *b) {
+    if (b->layout == LAYOUT_PANELS16)
+        return (b->shape.dim[1].n + 15) / 16 * 16 * b->shape.dim[0].n;
+    return MAX(shape_elements(&b->shape), 1);
+}
+
+void layout_set(Buffer *b, Layout layout) {
+    b->layout = layout;
+    b->bytes = (layout_elements(b) * dtype_size(b->dtype) + 63) / 64 * 64;
+}
+
+Buffer *lower_buffer(Arena *a, Lowered *l, Buffer like) {
+    Buffer *b = NEW(a, Buffer);
+    *b = like;
+    b->id = l->buffers.n;
+    layout_set(b, LAYOUT_ROWS);
+    vec_push(a, &l->buffers, b);
+    return b;
+}
 
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h) {
     if (h->id < l->buffers.n && l->buffers.at[h->id]->home == h) /* they are made first */

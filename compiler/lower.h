@@ -76,6 +76,14 @@ typedef struct Lowered {
                             kernel that checks, all threads wait once more */
 } Lowered;
 
+/* Appends a buffer like this one (name, type, shape, whose value it is) in rows, with its number
+ * and its bytes. */
+Buffer *lower_buffer(Arena *a, Lowered *l, Buffer like);
+/* Elements with padding. */
+int64_t layout_elements(const Buffer *b);
+/* Sets the layout and what follows from it. */
+void layout_set(Buffer *b, Layout layout);
+
 /* The buffer a node's value is read from by the host or by a later region; NULL when it was never
  * stored. */
 Buffer *lower_buffer_of_node(const Lowered *l, const Node *n);

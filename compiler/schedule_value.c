@@ -324,7 +324,7 @@ static const Expr *compute(Sched *s, const Node *n, const Ix *const *sub) {
     case KIND_INDEXED:
         if (n->op == OP_batch)
             return batch_at(s, n, sub);
-        if (n->op == OP_gather || n->op == OP_pick || n->op == OP_slice_at)
+        if (!(op_info[n->op].flags & OPF_OWN))
             return indexed_at(s, n, sub);
         break;
     case KIND_MOVE:
@@ -441,15 +441,11 @@ void sched_reads(Sched *s, const Buffer *b) {
 
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape) {
     Lowered *l = s->compiler->lowered;
-    Buffer *b = NEW(s->arena, Buffer);
-    b->id = l->buffers.n;
-    b->name = arena_printf(s->arena, "%s_%d", name, b->id);
-    b->dtype = t;
-    b->shape = shape;
-    b->region = s->group->region;
-    b->bytes = (layout_elements(b) * dtype_size(t) + 63) / 64 * 64;
-    vec_push(s->arena, &l->buffers, b);
-    return b;
+    Buffer like = {.name = arena_printf(s->arena, "%s_%d", name, l->buffers.n),
+                   .dtype = t,
+                   .shape = shape,
+                   .region = s->group->region};
+    return lower_buffer(s->arena, l, like);
 }
 
 /* Of one element of n and what is inlined into it; what is the same for all elements costs nothing.
