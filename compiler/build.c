@@ -495,11 +495,6 @@ static void force_all(Build *b) {
     warn_declarations(b);
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static Build *build_new(Compiler *c) {
     Build *b = NEW(c->arena, Build);
     b->c = c;
@@ -511,7 +506,7 @@ static Build *build_new(Compiler *c) {
     p->arena = c->arena;
     p->diag = c->diag;
     p->graph = b->g;
-    p->file = base_name(c->settings.input);
+    p->file = path_base(c->settings.input);
     size_t n = strlen(p->file);
     bool nn = n > 3 && strcmp(p->file + n - 3, ".nn") == 0;
     p->name = arena_strndup(c->arena, p->file, nn ? n - 3 : n);

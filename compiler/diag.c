@@ -96,6 +96,14 @@ void diag_position(const Diag *d, Span s, int *line, int *column) {
     *column = 1 + count_characters(f->source.text + start, lo - start);
 }
 
+const char *diag_place(const Diag *d, Arena *a, Span s) {
+    if (!d || !s.file)
+        return NULL;
+    int line, column;
+    diag_position(d, s, &line, &column);
+    return arena_printf(a, "%s:%d", path_base(diag_file(d, s.file)->path), line);
+}
+
 Span span_join(Span a, Span b) {
     if (a.file == 0)
         return b;

@@ -30,6 +30,8 @@ uint32_t diag_add_file(Diag *d, const char *path, const char *text, size_t size,
 const SourceFile *diag_file(const Diag *d, uint32_t file);
 /* Line and column (in characters), both from 1. */
 void diag_position(const Diag *d, Span s, int *line, int *column);
+/* "digits.nn:14": for text that is read away from the file; NULL: nowhere, or no d. */
+const char *diag_place(const Diag *d, Arena *a, Span s);
 Span span_join(Span a, Span b);
 
 void diag_error(Diag *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

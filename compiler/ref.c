@@ -33,13 +33,8 @@ bool ref_fail(Ref *r, int status, const char *fmt, ...) {
 }
 
 const char *ref_where(const Ref *r, Span at) {
-    const SourceFile *f = at.file ? diag_file(r->c->diag, at.file) : NULL;
-    if (!f)
-        return r->p->file;
-    const char *slash = strrchr(f->path, '/');
-    int line, column;
-    diag_position(r->c->diag, at, &line, &column);
-    return arena_printf(r->arena, "%s:%d", slash ? slash + 1 : f->path, line);
+    const char *place = diag_place(r->c->diag, r->arena, at);
+    return place ? place : r->p->file;
 }
 
 /* ---- what the graph asks for ---- */

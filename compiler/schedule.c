@@ -93,13 +93,9 @@ static void count_bytes(Kernel *k) {
  * stored. */
 static const char *kernel_note(const Sched *s) {
     Text t = {.arena = s->arena};
-    int line, column;
-    const Diag *diag = s->compiler->diag;
-    if (diag && s->kernel->span.file) {
-        const char *path = diag_file(diag, s->kernel->span.file)->path, *slash = strrchr(path, '/');
-        diag_position(diag, s->kernel->span, &line, &column);
-        text_printf(&t, "%s:%d: ", slash ? slash + 1 : path, line);
-    }
+    const char *place = diag_place(s->compiler->diag, s->arena, s->kernel->span);
+    if (place)
+        text_printf(&t, "%s: ", place);
     for (int i = 0; i < s->group->stores.n; i++) {
         const Buffer *b = s->group->stores.at[i].buffer;
         text_printf(&t, "%s%s %s", i ? ", " : "", b->name, shape_text(s->arena, &b->shape));

@@ -142,6 +142,11 @@ static bool is_letter_or_digit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+const char *path_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 const char *arena_identifier(Arena *a, const char *path) {
     char *name = arena_printf(a, "%s%s", path[0] >= '0' && path[0] <= '9' ? "x" : "", path);
     char *to = name;

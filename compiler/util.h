@@ -24,6 +24,8 @@ void arena_free(Arena *a);
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
 char *arena_strndup(Arena *a, const char *s, size_t n);
+/* What follows the last slash. */
+const char *path_base(const char *path);
 /* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w. */
 const char *arena_identifier(Arena *a, const char *path);
 

@@ -3,18 +3,9 @@
 #include "../embed.h"
 #include <string.h>
 
-const char *c_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *c_where(const CEmit *x, Span s) {
-    const SourceFile *f = s.file ? diag_file(x->c->diag, s.file) : NULL;
-    if (!f)
-        return x->p->file;
-    int line, column;
-    diag_position(x->c->diag, s, &line, &column);
-    return arena_printf(x->arena, "%s:%d", c_base_name(f->path), line);
+    const char *place = diag_place(x->c->diag, x->arena, s);
+    return place ? place : x->p->file;
 }
 
 const char *c_rt_type(DType t) {
@@ -49,7 +40,7 @@ static const char *amount(const CEmit *x, double n) {
 static void head_command(CEmit *x) {
     const Settings *s = &x->c->settings;
     const char *out =
-        s->output ? c_base_name(s->output) : arena_printf(x->arena, "%s.c", x->p->name);
+        s->output ? path_base(s->output) : arena_printf(x->arena, "%s.c", x->p->name);
     Text t = {.arena = x->arena};
     text_printf(&t, "nnc %s --target c", x->p->file);
     for (int i = 0; i < s->ndefines; i++)

@@ -28,7 +28,6 @@ typedef struct CEmit {
 const char *c_where(const CEmit *x, Span s);        /* "digits.nn:14" */
 const char *c_rt_type(DType t);                     /* "RT_F32" */
 const char *c_dims(const CEmit *x, const Shape *s); /* "{64, 10}", "{0}" for rank 0 */
-const char *c_base_name(const char *path);
 
 /* ---- emit_buffers.c ---- */
 /* Rows of nn_values: buffers by id, then scalars, then counts. */
