@@ -445,8 +445,7 @@ static void check_free(Build *b, const Export *e, int first) {
         const Node *n = b->g->nodes.at[i];
         bool mixes = false;
         if (op_info[n->op].kind == KIND_REDUCE) {
-            unsigned axes =
-                n->op == OP_argmax || n->op == OP_argmin ? 1u << n->attr.axis : n->attr.axes;
+            unsigned axes = reduced_axes(n);
             for (int k = 0; k < n->in[0]->shape.rank; k++)
                 mixes |= (axes >> k & 1) && n->in[0]->shape.dim[k].count == e->rows;
         } else if (n->op == OP_dot) {

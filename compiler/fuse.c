@@ -100,15 +100,10 @@ static const Ix *member_flat(Fuser *f, const Group *g, const Node *n) {
     return elements == g->rows ? ix_var(f->scratch, f->row) : NULL;
 }
 
-static unsigned reduce_axes(const Node *n) {
-    bool one = n->op == OP_argmax || n->op == OP_argmin;
-    return one ? 1u << n->attr.axis : n->attr.axes;
-}
-
 /* outer x length x inner of a reduction; false when its axes are not neighbours. */
 static bool reduce_space(const Node *n, int64_t *outer, int64_t *length, int64_t *inner) {
     const Shape *s = &n->in[0]->shape;
-    unsigned axes = reduce_axes(n);
+    unsigned axes = reduced_axes(n);
     *outer = *length = *inner = 1;
     int state = 0; /* before, in, behind the axes */
     for (int d = 0; d < s->rank; d++) {
@@ -126,7 +121,7 @@ static bool reduce_space(const Node *n, int64_t *outer, int64_t *length, int64_t
 static const Count *reduced_count(const Node *n) {
     const Shape *s = &n->in[0]->shape;
     for (int d = 0; d < s->rank; d++)
-        if (reduce_axes(n) >> d & 1 && s->dim[d].count)
+        if (reduced_axes(n) >> d & 1 && s->dim[d].count)
             return s->dim[d].count;
     return NULL;
 }
@@ -426,7 +421,7 @@ static void visit_reduction(Fuser *f, Node *n) {
     int64_t outer, length, inner;
     if (!reduce_space(n, &outer, &length, &inner))
         bug("reduction of node %d over axes that are not neighbours", n->id);
-    bool arg = n->op == OP_argmax || n->op == OP_argmin;
+    bool arg = op_info[n->op].flags & OPF_ARG;
     space.kind = inner == 1 ? GROUP_ROW : arg ? GROUP_OTHER : GROUP_COLUMN;
     space.rows = outer * inner;
     space.length = length;
@@ -459,8 +454,7 @@ static bool is_leaf(const Node *n) {
 
 /* Ops that are a kernel of their own. */
 static bool is_other(const Node *n) {
-    return n->op == OP_concat || n->op == OP_pad || n->op == OP_put_at || n->op == OP_scatter_add ||
-           op_info[n->op].kind == KIND_SCAN;
+    return op_info[n->op].flags & OPF_OWN;
 }
 
 static Node *behind_movement(Node *n, bool slices) {
@@ -678,11 +672,10 @@ static int64_t index_bound(const Fuser *f, const Node *n) {
 static void prove_indices(Fuser *f) {
     for (int i = 0; i < f->graph->nodes.n; i++) {
         const Node *n = f->graph->nodes.at[i];
-        if (n->op != OP_gather && n->op != OP_pick && n->op != OP_scatter_add)
+        int64_t extent = indexed_extent(n).n;
+        if (extent == 0)
             continue;
-        const Shape *s = &n->in[0]->shape;
-        int64_t extent = n->op == OP_pick ? s->dim[s->rank - 1].n : s->dim[0].n,
-                bound = index_bound(f, n->in[1]);
+        int64_t bound = index_bound(f, n->in[1]);
         const Node *index = behind_movement(n->in[1], false);
         bool rows = index->op == OP_read && index->attr.home->kind == HOME_INDEX; /* of the data */
         f->out->proved[i] = rows || (bound > 0 && bound <= extent);

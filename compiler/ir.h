@@ -70,7 +70,11 @@ enum {
     OPF_COSTLY = 8,
     OPF_NOGRAD = 16,
     OPF_FLAT = 32,
-    OPF_POLE = 64
+    OPF_POLE = 64,
+    OPF_ARG = 128,
+    OPF_FIRST = 256,
+    OPF_LAST = 512,
+    OPF_OWN = 1024
 };
 
 typedef enum Op {
@@ -143,6 +147,11 @@ struct Graph {
     DType real;     /* the program's float: DT_F32 or DT_F64 */
     const char *mutate; /* tests only: name of a deliberate fault, NULL: none */
 };
+
+/* Of a reduction: the axes of its input that go, as a bit set. */
+unsigned reduced_axes(const Node *n);
+/* The extent that the subscripts in input 1 run over (FIRST, LAST); 0: the op has none. */
+Dim indexed_extent(const Node *n);
 
 Graph *graph_new(Arena *a, DType real);
 

@@ -8,7 +8,11 @@ enum {
     COSTLY = OPF_COSTLY,
     NOGRAD = OPF_NOGRAD,
     FLAT = OPF_FLAT,
-    POLE = OPF_POLE
+    POLE = OPF_POLE,
+    ARG = OPF_ARG,
+    FIRST = OPF_FIRST,
+    LAST = OPF_LAST,
+    OWN = OPF_OWN
 };
 
 const OpInfo op_info[OP_N] = {

@@ -7,7 +7,9 @@
  *           map), CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
  *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than
  *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
- *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments
+ *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, ARG
+ *           gives a subscript of its one axis, FIRST and LAST: input 1 holds subscripts of the
+ *           first, the last axis of input 0, OWN is a kernel of its own
  *   shape   shape_rule_<shape>() computes and checks dtype and shape
  *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
  *   form    text for lanes of f32 and for integers: %0 %1 %2 are the arguments
@@ -83,34 +85,34 @@ OP(prod,        1, REDUCE,   COMM | ASSOC, reduce,    prod,      NULL, NULL)
 OP(max,         1, REDUCE,   COMM | ASSOC, reduce,    max,       NULL, NULL)
 OP(min,         1, REDUCE,   COMM | ASSOC, reduce,    min,       NULL, NULL)
 /* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin) */
-OP(argmax,      1, REDUCE,   FLAT,         argreduce, none,      NULL, NULL)
-OP(argmin,      1, REDUCE,   FLAT,         argreduce, none,      NULL, NULL)
+OP(argmax,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)
+OP(argmin,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)
 
 /* index maps */
 OP(reshape,     1, MOVE,     0,            reshape,   reshape,   NULL, NULL)
 OP(permute,     1, MOVE,     0,            permute,   permute,   NULL, NULL)
 OP(broadcast,   1, MOVE,     0,            broadcast, broadcast, NULL, NULL)
 OP(slice,       1, MOVE,     0,            slice,     slice,     NULL, NULL)
-OP(pad,         1, MOVE,     0,            pad,       pad,       NULL, NULL)
-OP(concat,     -1, MOVE,     0,            concat,    concat,    NULL, NULL)
+OP(pad,         1, MOVE,     OWN,          pad,       pad,       NULL, NULL)
+OP(concat,     -1, MOVE,     OWN,          concat,    concat,    NULL, NULL)
 /* a slice of fixed length along one axis that starts at a run-time i32 scalar; and its mirror:
  * base with the piece put in */
 OP(slice_at,    2, INDEXED,  0,            slice_at,  slice_at,  NULL, NULL)
-OP(put_at,      3, INDEXED,  0,            put_at,    put_at,    NULL, NULL)
+OP(put_at,      3, INDEXED,  OWN,          put_at,    put_at,    NULL, NULL)
 
 /* [b, m, k] x [b, k, n] -> [b, m, n]; ta, tb say which operand lies transposed */
 OP(dot,         2, CONTRACT, 0,            dot,       dot,       NULL, NULL)
 
 /* indices that come from data (i32) */
 /* x [d, rest...], index [i...] -> [i..., rest...] */
-OP(gather,      2, INDEXED,  0,            gather,    gather,    NULL, NULL)
+OP(gather,      2, INDEXED,  FIRST,        gather,    gather,    NULL, NULL)
 /* x [i..., d], index [i...] -> [i...]: one element of each row */
-OP(pick,        2, INDEXED,  0,            pick,      pick,      NULL, NULL)
+OP(pick,        2, INDEXED,  LAST,         pick,      pick,      NULL, NULL)
 /* base [d, rest...], index [i...], update [i..., rest...]: base with every update added at its row,
  * positions ascending */
-OP(scatter_add, 3, INDEXED,  0,            scatter_add, scatter_add, NULL, NULL)
+OP(scatter_add, 3, INDEXED,  FIRST | OWN,  scatter_add, scatter_add, NULL, NULL)
 /* running sum along one axis */
-OP(cumsum,      1, SCAN,     0,            scan,      cumsum,    NULL, NULL)
+OP(cumsum,      1, SCAN,     OWN,          scan,      cumsum,    NULL, NULL)
 
 /* random numbers; the input is the execution number (i32 scalar) */
 OP(rand,        1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)

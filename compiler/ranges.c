@@ -25,10 +25,7 @@ static DataSource *source_of(const Node *n) {
 /* The extent that input 1 of n runs over; 0: n is no indexed op, or the extent is known at run time
  * only. */
 static int64_t extent_of(const Node *n) {
-    if (n->op != OP_gather && n->op != OP_pick && n->op != OP_scatter_add)
-        return 0;
-    const Shape *s = &n->in[0]->shape;
-    Dim d = s->dim[n->op == OP_pick ? s->rank - 1 : 0];
+    Dim d = indexed_extent(n);
     return d.count ? 0 : d.n;
 }
 

@@ -27,7 +27,7 @@ static bool is_reduction(const Node *n) {
 }
 
 static bool is_arg(const Node *n) {
-    return n->op == OP_argmax || n->op == OP_argmin;
+    return op_info[n->op].flags & OPF_ARG;
 }
 
 static bool is_member(const Rows *r, const Node *n) {

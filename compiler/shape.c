@@ -86,6 +86,16 @@ Shape shape_scalar(void) {
     return (Shape){.rank = 0};
 }
 
+unsigned reduced_axes(const Node *n) {
+    return op_info[n->op].flags & OPF_ARG ? 1u << n->attr.axis : n->attr.axes;
+}
+
+Dim indexed_extent(const Node *n) {
+    unsigned flags = op_info[n->op].flags;
+    const Shape *s = &n->in[0]->shape;
+    return flags & OPF_FIRST ? s->dim[0] : flags & OPF_LAST ? s->dim[s->rank - 1] : (Dim){0};
+}
+
 Shape shape_without(const Shape *s, unsigned axes) {
     Shape out = {.rank = 0};
     for (int i = 0; i < s->rank; i++)
