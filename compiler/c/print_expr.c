@@ -230,14 +230,11 @@ static bool is_scattered(const Printer *p, const Ix *x) {
 static const char *vector_pointer(Printer *p, const Place *x) {
     bool linear;
     const Ix *last = x->at[x->n - 1];
-    for (int i = 0; i < x->n; i++)
-        if (is_scattered(p, x->at[i]))
-            return NULL;
-    if (!print_subscripts_have_lane(p, x->n - 1, x->at) &&
+    if (!print_subscripts_have_lane(p, x->n - 1, x->at) && !is_scattered(p, last) &&
         ix_coefficient(last, p->lane, &linear) == 1 && linear)
         return print_text(p, "&%s", element_text(p, x));
-    const Ix *flat = flat_offset(p, x);
-    if (ix_coefficient(flat, p->lane, &linear) != 1 || !linear)
+    const Ix *flat = flat_offset(p, x); /* subscripts of a matrix may fold to it */
+    if (is_scattered(p, flat) || ix_coefficient(flat, p->lane, &linear) != 1 || !linear)
         return NULL;
     return print_text(p, "%s + %s", first_element(p, x), print_ix(p, flat));
 }
