@@ -311,17 +311,26 @@ static bool goes_round(Fuser *f, const Group *to, const Group *from) {
     return false;
 }
 
-/* Two groups of maps over one space that a later node uses together become one. */
-static void unite(Fuser *f, Group *g, Group *h) {
-    if (g == h || g->kind != GROUP_MAP || h->kind != GROUP_MAP || g->region != h->region ||
-        g->rows != h->rows || g->count != h->count)
-        return;
-    if ((g->effects && h->writes_homes) || (h->effects && g->writes_homes))
-        return;
-    if (goes_round(f, g, h) || goes_round(f, h, g) || !uses_only_same(f, g, h) ||
-        !uses_only_same(f, h, g))
-        return;
-    fuse_absorb(f, g, h);
+/* May the maps of `guest` be computed by `host`, maps or the epilogue of a contraction? */
+static bool may_take_in(Fuser *f, const Group *host, const Group *guest) {
+    bool epilogue = host->kind == GROUP_DOT;
+    if (host == guest || (host->kind != GROUP_MAP && !epilogue) || guest->kind != GROUP_MAP ||
+        host->region != guest->region || host->rows != guest->rows || host->count != guest->count)
+        return false;
+    if (host->nodes.n + guest->nodes.n > (epilogue ? EPILOGUE : MEMBERS) ||
+        (host->effects && guest->writes_homes) || (guest->effects && host->writes_homes))
+        return false;
+    return !goes_round(f, host, guest) && !goes_round(f, guest, host) &&
+           uses_only_same(f, host, guest) && uses_only_same(f, guest, host);
+}
+
+/* Two groups over one space that a later node uses together become one: it is returned. */
+static Group *unite(Fuser *f, Group *g, Group *h) {
+    if (may_take_in(f, g, h))
+        fuse_absorb(f, g, h);
+    else if (may_take_in(f, h, g))
+        return fuse_absorb(f, h, g), h;
+    return g;
 }
 
 static bool join_producer(Fuser *f, Node *n) {
@@ -333,7 +342,7 @@ static bool join_producer(Fuser *f, Node *n) {
             continue;
         add_member(f, g, n);
         for (int k = 0; k < count; k++)
-            unite(f, g, f->out->groups.at[from[k]->id]);
+            g = unite(f, g, f->out->groups.at[from[k]->id]);
         return true;
     }
     return false;

@@ -58,7 +58,8 @@ static const char *kernel_name(const Sched *s) {
     const Buffer *named = NULL; /* by the user, or at least no home */
     for (int i = g->stores.n - 1; i >= 0; i--) {
         const Buffer *other = g->stores.at[i].buffer;
-        if (!other->home && (other->node->name || !named))
+        bool mask = other->dtype == DT_BOOL && named;
+        if (!other->home && !mask && (other->node->name || !named))
             named = other;
         if (other->home && other->home->kind == HOME_PARAM) /* rather than its moments */
             b = other;

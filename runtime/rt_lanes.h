@@ -410,35 +410,40 @@ RT_INLINE struct rt_place rt_at(uint64_t seed, uint32_t count, uint32_t place) {
     return at;
 }
 
+/* Eight of the sixteen numbers of four whole blocks: from element i on. */
+RT_INLINE v8 rt_eight_from(int64_t i, v8 low, v8 high) {
+    float all[16];
+    v8 r;
+    memcpy(all, &low, sizeof low);
+    memcpy(all + 8, &high, sizeof high);
+    memcpy(&r, all + i % 4, sizeof r);
+    return r;
+}
+
 RT_INLINE v8 rand_v(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
     const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    if (i % 8 == 0)
+    const int64_t first = i / 4 * 4;
+    if (i == first)
         return rt_uniform8(&at, i);
-    v8 r = bc8(0.0f);
-    for (int l = 0; l < 8; l++)
-        r[l] = rt_uniform1(&at, i + l);
-    return r;
+    return rt_eight_from(i, rt_uniform8(&at, first), rt_uniform8(&at, first + 8));
 }
 
 RT_INLINE v8 randn_v(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
     const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    if (i % 8 == 0)
+    const int64_t first = i / 4 * 4;
+    if (i == first)
         return rt_normal8(&at, i);
-    v8 r = bc8(0.0f);
-    for (int l = 0; l < 8; l++)
-        r[l] = rt_normal1(&at, i + l);
-    return r;
+    return rt_eight_from(i, rt_normal8(&at, first), rt_normal8(&at, first + 8));
 }
 
 RT_INLINE v8i randint_v(uint64_t seed, int32_t count, uint32_t place, int64_t i, int32_t lo,
                         int32_t hi) {
     const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    if (i % 8 == 0)
-        return rt_integer8(&at, i, lo, hi);
-    v8i r = bc8i(0);
-    for (int l = 0; l < 8; l++)
-        r[l] = rt_integer1(&at, i + l, lo, hi);
-    return r;
+    const int64_t first = i / 4 * 4;
+    v8i low = rt_integer8(&at, first, lo, hi);
+    if (i == first)
+        return low;
+    return (v8i)rt_eight_from(i, (v8)low, (v8)rt_integer8(&at, first + 8, lo, hi));
 }
 
 RT_INLINE float rand_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {

@@ -82,7 +82,7 @@ RT_FN float rt_normal1(const struct rt_place *at, int64_t i) {
 #endif
 }
 
-/* ---- eight elements i … i+7, i a multiple of 8 ------------------------------------------------
+/* ---- eight elements i … i+7, i a multiple of 4 ------------------------------------------------
  */
 
 #if RT_LANES == 8

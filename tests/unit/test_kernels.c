@@ -286,6 +286,31 @@ Test(kernels, random_numbers) {
     check(c);
 }
 
+/* The mask is drawn behind the product, the one for the gradient is stored there. */
+static void dropout_of_columns(int64_t columns) {
+    KernelCase *c = case_new(DT_F32);
+    Shape s = SHAPE(1, 24, columns);
+    Node *count = case_scalar(c, "count", DT_I32, 5);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(1, 24, 20), -1, 1),
+         *w = case_input(c, "w", DT_F32, SHAPE(1, 20, columns), -1, 1),
+         *v = case_input(c, "v", DT_F32, SHAPE(1, columns, 20), -1, 1);
+    Node *zero = graph_constant(c->g, DT_F32, &s, 0), *part = graph_constant(c->g, DT_F32, &s, 0.8);
+    Node *mask = graph_binary(c->g, OP_lt,
+                              graph_random(c->g, OP_rand, count, 77, DT_F32, &s, 0, 0), part);
+    Node *y = graph_binary(c->g, OP_maximum, graph_dot(c->g, x, w, false, false), zero);
+    y = graph_where(c->g, mask, graph_binary(c->g, OP_div, y, part), zero);
+    Node *z = graph_dot(c->g, y, v, false, false);
+    case_output(c, z);
+    case_output(c, graph_where(c->g, mask, graph_dot(c->g, z, w, false, false), zero));
+    cr_assert_eq(case_lower(c), 3, "a kernel for each product");
+    check(c);
+}
+
+Test(kernels, dropout_behind_products) {
+    dropout_of_columns(48);
+    dropout_of_columns(13);
+}
+
 /* ---- homes ---- */
 
 Test(kernels, update_in_place_after_readers) {
