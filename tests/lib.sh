@@ -119,3 +119,42 @@ median() {
 under() {
     awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b + 0) }'
 }
+
+# ---- CUDA text on the processor (tests/cuda_shim) ----------------------------------------------
+CUDA=${CUDA:-/usr/local/cuda}
+
+need_cuda_headers() {
+    [ -f "$CUDA/include/cuda_runtime.h" ] || skip "no CUDA headers in $CUDA"
+}
+
+# shim_flags WAY: sets the arrays `compile` and `link`
+#   plain   results only     memory   addresses and undefined behaviour checked
+#   race    order of accesses and reads of what nobody wrote checked
+shim_flags() {
+    compile=(-std=c++17 -O1 -ffp-contract=off -w -isystem "$CUDA/include" -Itests/cuda_shim)
+    link=()
+    case $1 in
+    memory)
+        link=(-fsanitize=address,undefined)
+        compile+=(-g "${link[@]}" -fno-sanitize-recover=undefined -fsanitize-sections=shim_shared)
+        ;;
+    race)
+        # The hooks that this puts into the text are the library's own, hence not when linking.
+        compile+=(-g -fno-pie -fsanitize=thread --param tsan-distinguish-volatile=0)
+        link=(-no-pie)
+        ;;
+    esac
+}
+
+# shim_program TO SOURCE.cu plain|memory|race [FLAGS…]
+shim_program() {
+    local to=$1 source=$2 way=$3 compile link
+    shift 3
+    mkdir -p "$BUILD/cuda_shim"
+    flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
+        "$BUILD/cuda_shim/$way.a" || return 2
+    shim_flags "$way"
+    g++ "${compile[@]}" "$@" -x c++ -c -o "$to.o" "$source" &&
+        g++ "${link[@]}" -o "$to" "$to.o" "$BUILD/cuda_shim/$way.a" -lm -lz -pthread &&
+        rm "$to.o"
+}
