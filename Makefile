@@ -70,9 +70,9 @@ $(B)/nn.lex.c $(B)/nn.lex.h &: grammar/nn.l
 	@mkdir -p $(B)
 	flex --header-file=$(B)/nn.lex.h -o $(B)/nn.lex.c $<
 
-$(B)/embed: tools/embed.c
+$(B)/embed: tools/embed.c tools/cut.c tools/cut.h compiler/embed.h compiler/ctoken.h
 	@mkdir -p $(B)
-	$(CC) -std=gnu17 $(WARN) -O1 -o $@ $<
+	$(CC) -std=gnu17 -Icompiler $(WARN) -O1 -o $@ $(filter %.c,$^)
 
 $(B)/embedded.c: $(B)/embed $(EMBED)
 	$(B)/embed $(EMBED) > $@

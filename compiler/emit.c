@@ -1,6 +1,5 @@
-/* emit.c: lines, templates, literals. */
+/* emit.c: lines, literals, names. */
 #include "emit.h"
-#include "embed.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,36 +90,6 @@ void emit_lines(Emit *e, const char *text) {
         }
         text_add(&e->text, "\n");
         text += n + (text[n] == '\n');
-    }
-}
-
-/* ---- templates ---- */
-
-/* What a slot gave ends with its last line: the template says what space follows. */
-static void drop_blank_end(Text *t, size_t from) {
-    while (t->n > from + 1 && t->at[t->n - 1] == '\n' && t->at[t->n - 2] == '\n')
-        t->at[--t->n] = 0;
-}
-
-void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char *slot),
-                   void *arg) {
-    const Embedded *f = embedded(file);
-    if (!f)
-        bug("emit: no template '%s'", file);
-    for (const char *line = f->text; *line;) {
-        size_t n = strcspn(line, "\n");
-        const char *word = line + strspn(line, " ");
-        if (strncmp(word, "//@ ", 4) == 0) {
-            e->depth = (int)(word - line) / 4;
-            size_t from = e->text.n;
-            fill(arg, arena_strndup(e->text.arena, word + 4, n - (size_t)(word + 4 - line)));
-            drop_blank_end(&e->text, from);
-            e->depth = 0;
-        } else {
-            text_addn(&e->text, line, n);
-            text_add(&e->text, "\n");
-        }
-        line += n + (line[n] == '\n');
     }
 }
 

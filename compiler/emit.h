@@ -27,10 +27,6 @@ void emit_words(Emit *e, const char *first, const char *words, const char *rest)
 /* Text of several lines, each put at the current depth. */
 void emit_lines(Emit *e, const char *text);
 
-/* Copies an embedded file. A line that is a slot ("//@ NAME") is replaced by what `fill` emits for
- * NAME. */
-void emit_template(Emit *e, const char *file, void (*fill)(void *arg, const char *slot), void *arg);
-
 /* Text as a C string literal with its quotes; no trigraphs, no byte outside ASCII. */
 const char *emit_string(Arena *a, const char *s);
 /* A double as a C constant that reads back equal: 0.5, -1e-08, HUGE_VAL, (-HUGE_VAL), NAN. */

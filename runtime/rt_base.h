@@ -1,10 +1,11 @@
 /* rt_base.h: what every other runtime file stands on: status, memory hooks, faults, vectors, time.
  *
- * The runtime is pasted into one generated file in this order: rt_base, rt_math, rt_rng, rt_team,
- * rt_text, rt_array, rt_file, rt_data, rt_csv, rt_npy, rt_batch, rt_store, rt_cli; then buffers,
- * kernels, regions and tasks; then rt_end, and after it only `main`. From here to rt_end all
- * functions are compiled for the processor that the file was made for; `main` is not, so it can ask
- * rt_cpu_missing() first. The text is C17 and C++17 at once; nothing here prints, allocates, exits.
+ * A generated file has what its program needs of the runtime, in this order: rt_base, rt_math,
+ * rt_rng, rt_lanes, rt_team, rt_text, rt_array, rt_file, rt_data, rt_csv, rt_npy, rt_batch,
+ * rt_store, rt_cli; then buffers, kernels, regions and tasks; then rt_end, and after it only
+ * `main`. From here to rt_end all functions are compiled for the processor that the file was made
+ * for; `main` is not, so it can ask rt_cpu_missing() first. The text is C17 and C++17 at once;
+ * nothing here prints, allocates, exits.
  *
  * Floating-point contraction is off, so a*b+c rounds twice everywhere; a fused multiply-add is
  * written fma8 or rt_fmaf. That, and not a compiler flag, is why all compilers give the same bits.
@@ -17,10 +18,7 @@
 #endif
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,16 +27,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#endif
-#ifdef RT_GZ
-#include <zlib.h>
-#endif
 
 #ifdef __FAST_MATH__
 #error "-ffast-math changes the numbers: compile this file without it"

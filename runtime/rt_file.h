@@ -8,6 +8,13 @@
 
 #include "rt_array.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#ifdef RT_GZ
+#include <zlib.h>
+#endif
+
 struct rt_file {
     struct rt_file *next;
     char *path;

@@ -12,6 +12,13 @@
 
 #include "rt_base.h"
 
+#include <limits.h>
+#include <pthread.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
+
 enum { RT_MAX_THREADS = 256 };
 
 /* A counter that threads wait on, alone on its cache line. */

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 /* ---- a whole run ---- */
 
 RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {

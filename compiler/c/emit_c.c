@@ -1,6 +1,5 @@
 /* emit_c.c: the whole output of target c: the frame, its head, the runtime's parts. */
 #include "emit_c.h"
-#include "../embed.h"
 #include <string.h>
 
 const char *c_where(const CEmit *x, Span s) {
@@ -124,64 +123,20 @@ static void emit_head(CEmit *x) {
 
 /* ---- runtime ---- */
 
-static bool uses_source(const CEmit *x, SourceKind kind) {
-    for (int i = 0; i < x->p->sources.n; i++)
-        if (x->p->sources.at[i]->used && x->p->sources.at[i]->kind == kind)
-            return true;
-    return false;
-}
-
-static void paste(CEmit *x, const char *file);
-
-/* The file's own includes come before it and do not stand in the output. */
-static bool paste_included(CEmit *x, const char *line) {
-    static const char start[] = "#include \"";
-    if (strncmp(line, start, sizeof start - 1) != 0)
-        return false;
-    const char *name = line + sizeof start - 1;
-    paste(x, arena_strndup(x->arena, name, strcspn(name, "\"")));
-    return true;
-}
-
-static void paste(CEmit *x, const char *file) {
-    for (int i = 0; i < x->pasted.n; i++)
-        if (strcmp(x->pasted.at[i], file) == 0)
-            return;
-    vec_push(x->arena, &x->pasted, file);
-    const Embedded *f = embedded(file);
-    if (!f)
-        bug("emit: no runtime file '%s'", file);
-    Text own = {.arena = x->arena};
-    for (const char *line = f->text; *line;) {
-        size_t n = strcspn(line, "\n") + 1;
-        if (!paste_included(x, line))
-            text_addn(&own, line, n);
-        line += n;
-    }
-    text_add(&x->e.text, own.at);
-    emit_gap(&x->e);
-}
-
+/* In this order, which is that of their includes; of each file stands what the program needs. */
 static void emit_runtime(CEmit *x) {
-    static const char *const first[] = {"rt_base.h",  "rt_math.h", "rt_rng.h",
-                                        "rt_lanes.h", "rt_team.h", "rt_text.h",
-                                        "rt_array.h", "rt_file.h", "rt_data.h"};
-    static const char *const last[] = {"rt_batch.h", "rt_store.h", "rt_cli.h"};
+    static const char *const files[] = {
+        "rt_base.h", "rt_math.h",  "rt_rng.h",   "rt_lanes.h", "rt_team.h",
+        "rt_text.h", "rt_array.h", "rt_file.h",  "rt_data.h",  "rt_csv.h",
+        "rt_npy.h",  "rt_batch.h", "rt_store.h", "rt_cli.h",
+    };
     const char *cpu = x->c->settings.cpu;
     if (x->p->uses_gz)
         emit_line(&x->e, "#define RT_GZ 1");
     if (cpu && strcmp(cpu, "baseline") == 0)
         emit_line(&x->e, "#define RT_BASELINE 1");
-    emit_gap(&x->e);
-    for (int i = 0; i < COUNT_OF(first); i++)
-        paste(x, first[i]);
-    if (uses_source(x, SRC_CSV))
-        paste(x, "rt_csv.h");
-    if (uses_source(x, SRC_NPY) || uses_source(x, SRC_RAW) || uses_source(x, SRC_IDX) ||
-        x->p->exports.n)
-        paste(x, "rt_npy.h");
-    for (int i = 0; i < COUNT_OF(last); i++)
-        paste(x, last[i]);
+    for (int i = 0; i < COUNT_OF(files); i++)
+        link_file(x->link, files[i], NULL, NULL);
 }
 
 /* ---- frame ---- */
@@ -189,7 +144,7 @@ static void emit_runtime(CEmit *x) {
 static void fill(void *arg, const char *slot);
 
 static void emit_state(CEmit *x) {
-    emit_template(&x->e, "state.c", fill, x);
+    link_file(x->link, "state.c", fill, x);
 }
 
 static void emit_tables(CEmit *x) {
@@ -199,26 +154,23 @@ static void emit_tables(CEmit *x) {
 }
 
 static void emit_support(CEmit *x) {
-    emit_template(&x->e, "support.c", fill, x);
+    link_file(x->link, "support.c", fill, x);
 }
 
 static void emit_tasks(CEmit *x) {
-    if (x->p->exports.n) {
-        emit_template(&x->e, "export.c", fill, x);
-        emit_gap(&x->e);
-    }
+    link_file(x->link, "export.c", fill, x);
+    emit_gap(&x->e);
     c_emit_exports(x);
     c_emit_tasks(x);
-    emit_gap(&x->e);
-    emit_template(&x->e, "trainer.c", fill, x);
+    link_file(x->link, "trainer.c", fill, x);
 }
 
 static void emit_end_of_code(CEmit *x) {
-    paste(x, "rt_end.h");
+    link_file(x->link, "rt_end.h", NULL, NULL);
 }
 
 static void emit_program_main(CEmit *x) {
-    emit_template(&x->e, "main.c", fill, x);
+    link_file(x->link, "main.c", fill, x);
 }
 
 static void fill(void *arg, const char *slot) {
@@ -248,6 +200,7 @@ const char *emit_c(Compiler *c) {
                .e = {.text = {.arena = c->arena}}};
     c_collect_records(&x);
     c_collect_arguments(&x);
-    emit_template(&x.e, "frame.c", fill, &x);
-    return x.e.text.at;
+    x.link = link_new(&x.e);
+    link_file(x.link, "frame.c", fill, &x);
+    return link_text(x.link, "main");
 }

@@ -8,7 +8,7 @@
 #ifndef NNC_EMIT_C_H
 #define NNC_EMIT_C_H
 
-#include "../emit.h"
+#include "../link.h"
 #include "../pass.h"
 #include "print.h"
 
@@ -18,9 +18,9 @@ typedef struct CEmit {
     const Lowered *l;
     const Program *p;
     Emit e;
+    Link *link;
     VEC(const char *) records;   /* names of `record` */
     VEC(const char *) arguments; /* of exports, each name once */
-    VEC(const char *) pasted;    /* runtime files that stand in the output */
     int temporaries;             /* names of locals made so far in the function */
 } CEmit;
 

@@ -20,6 +20,8 @@ void c_emit_weights(CEmit *x) {
             emit_line(&x->e, "%s,", c_buffer_value(x, x->l->buffers.at[i]));
     emit_line(&x->e, "-1,");
     emit_end(&x->e, ";");
+    if (!x->records.n)
+        return;
     emit_begin(&x->e, "static const char *const nn_record_names[NN_RECORDS + 1] =");
     for (int i = 0; i < x->records.n; i++)
         emit_line(&x->e, "%s,", emit_string(x->arena, x->records.at[i]));

@@ -256,6 +256,8 @@ static void emit_places(CEmit *x) {
 void c_emit_region_tables(CEmit *x) {
     int n = x->p->regions.n;
     RegionFacts *facts = NEW_ARRAY(x->arena, RegionFacts, n + 1);
+    if (!n)
+        return;
     emit_places(x);
     for (int i = 0; i < n; i++)
         facts[i] = emit_region_lists(x, x->p->regions.at[i]);
