@@ -48,6 +48,7 @@ struct rt_csv_state {
     int32_t columns;      /* cells of that line */
     int32_t *slot;        /* [columns] which element of the row a column is, or -1 */
     struct rt_buf quoted; /* a cell that had quotes in it */
+    int64_t open;         /* the line of a quote that nothing closes, or 0 */
 };
 
 /* ---- numbers ----------------------------------------------------------------------------------
@@ -120,6 +121,8 @@ RT_FN float rt_round_f32(double x, const char *text) {
 
 /* A cell with quotes: "" inside them is one. Its text goes to st->quoted. */
 RT_FN const char *rt_csv_quoted(struct rt_csv_state *st, const char *p, struct rt_cell *cell) {
+    int64_t line = st->line;
+    bool closed = false;
     rt_buf_clear(&st->quoted);
     for (p++; p < st->end;) {
         const char *q = (const char *)memchr(p, '"', (size_t)(st->end - p));
@@ -128,12 +131,14 @@ RT_FN const char *rt_csv_quoted(struct rt_csv_state *st, const char *p, struct r
             st->line += *n == '\n';
         rt_put(&st->quoted, p, (size_t)(stop - p));
         p = q ? q + 1 : st->end;
+        closed = q && (p == st->end || *p != '"');
         if (!q || p == st->end || *p != '"')
             break;
         rt_put(&st->quoted, "\"", 1);
         p++;
     }
     rt_put(&st->quoted, "", 0);
+    st->open = closed || st->open ? st->open : line;
     cell->text = st->quoted.text ? st->quoted.text : "";
     cell->size = st->quoted.size;
     while (p < st->end && *p != st->csv->separator && *p != '\n')
@@ -244,6 +249,14 @@ RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t 
 
 /* ---- the first line and the columns -----------------------------------------------------------
  */
+
+/* `s`, unless a quote was left open: that explains whatever else is wrong. */
+RT_FN enum rt_status rt_csv_closed(struct rt_csv_state *st, enum rt_status s) {
+    if (!st->open)
+        return s;
+    return rt_fail(st->rt, RT_USAGE, "%s:%lld: the quote that opens here is never closed", st->file,
+                   (long long)st->open);
+}
 
 /* Counts the cells of the first line and decides whether it is a header. */
 RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
@@ -443,6 +456,7 @@ RT_FN enum rt_status rt_csv_rows(struct rt_csv_state *st, struct rt_source *out)
     while (!s && rt_csv_line(st))
         s = rt_csv_row(st, out, row++);
     out->rows = row;
+    s = rt_csv_closed(st, s);
     if (!s && st->quoted.failed)
         s = rt_fail(st->rt, RT_ENV, "%s: no memory for a quoted cell", st->file);
     if (!s)
@@ -476,7 +490,7 @@ RT_FN enum rt_status rt_csv_read(struct rt *rt, const struct rt_field *field,
     rt_buf_init(&st.quoted, rt, file->size + 1);
     if (file->size >= 3 && memcmp(file->text, "\xef\xbb\xbf", 3) == 0)
         st.at += 3; /* byte order mark */
-    s = rt_csv_head(&st);
+    s = rt_csv_closed(&st, rt_csv_head(&st));
     if (!s) {
         st.slot = (int32_t *)rt->alloc(rt, (size_t)st.columns * sizeof *st.slot);
         s = st.slot ? rt_csv_columns(&st) : rt_fail(rt, RT_ENV, "no memory for '%s'", path);
