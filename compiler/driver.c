@@ -166,6 +166,21 @@ static bool settings_name_passes(const Settings *s) {
     return !unknown;
 }
 
+static bool settings_name_fault(const Settings *s) {
+    const char *const *name = mutation_names();
+    if (!s->mutate)
+        return true;
+    while (*name && strcmp(*name, s->mutate) != 0)
+        name++;
+    if (*name)
+        return true;
+    fprintf(stderr, "nnc: no deliberate fault is called '%s'; there is", s->mutate);
+    for (name = mutation_names(); *name; name++)
+        fprintf(stderr, " %s", *name);
+    fputs("\n", stderr);
+    return false;
+}
+
 int driver(int argc, char **argv) {
     Arena *a = arena_new();
     Arguments args;
@@ -178,7 +193,7 @@ int driver(int argc, char **argv) {
                       .lowered = NEW(a, Lowered)};
         if (args.command == COMMAND_SHOW)
             status = EXIT_DONE;
-        else if (settings_name_passes(&c.settings))
+        else if (settings_name_passes(&c.settings) && settings_name_fault(&c.settings))
             status = compile_file(&c, &args);
     }
     arena_free(a);

@@ -9,6 +9,11 @@ Graph *graph_new(Arena *a, DType real) {
     return g;
 }
 
+const char *const *mutation_names(void) {
+    static const char *const names[] = {"gradient", "epilogue", "barrier", "offset", NULL};
+    return names;
+}
+
 bool mutated(const Graph *g, const char *fault) {
     return g && g->mutate && strcmp(g->mutate, fault) == 0;
 }

@@ -159,6 +159,7 @@ Graph *graph_new(Arena *a, DType real);
  * turn red (tests/scripts/mutations.sh). NAME: gradient (grad_rules_move.c), epilogue
  * (schedule_dot_tile.c), barrier, offset (plan.c). */
 bool mutated(const Graph *g, const char *fault);
+const char *const *mutation_names(void); /* NULL ends */
 
 /* The general maker: copies what it is given, runs the shape rule, appends. */
 Node *graph_node(Graph *g, Op op, int nin, Node *const *in, const Attr *attr, DType dtype,

@@ -69,5 +69,7 @@ red barrier plan_check
 red barrier races
 red offset plan_check
 red offset lockstep
+"$NNC" check $model --mutate nonsense 2>&1 | grep -q "^nnc: no deliberate fault is called" ||
+    wrong "an unknown fault is taken in silence"
 echo "4 faults, $caught of 7 suites turned red"
 finish
