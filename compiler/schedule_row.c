@@ -5,14 +5,15 @@
  * the row, and so does a stored value that needs p levels. What costs more than a load and is
  * needed again in a later loop is kept in an array as long as the row. Order of a row: element e
  * goes to lane e mod 32, the lanes are joined by an xor tree; rows over 1024 elements in chunks of
- * 1024, the chunks' results by the same rule.
+ * 1024, the chunks' results as one row by the same lanes and tree.
  *
  * One long row, or few, is cut into its chunks for the threads; a second kernel joins them (only
  * one phase then).
  */
 #include "schedule.h"
 
-enum { CHUNK = 1024, KEPT = 4096, LONG = 32768, FEW = 8 };
+/* MOST: chunks whose results a thread keeps on its stack. */
+enum { CHUNK = 1024, KEPT = 4096, LONG = 32768, FEW = 8, MOST = 16384 };
 
 typedef struct Rows {
     Sched *s;
@@ -243,8 +244,6 @@ static void short_loop(Rows *r, int phase) {
 /* Joins `count` partial results by the rule of rows: at(k) is partial k. */
 static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, const Local *array,
                                  const Ix *row, int64_t count) {
-    if (count > CHUNK)
-        bug("row of more than %d chunks", CHUNK);
     Local *acc = nest_accumulator(s->nest, arena_printf(s->arena, "%s_chunks", result_name(n)),
                                   n->op, n->dtype);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(count)));
@@ -289,6 +288,11 @@ static void chunked_loop(Rows *r, int phase) {
     Sched *s = r->s;
     const Group *g = s->group;
     int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
+    if (chunks > MOST)
+        diag_error(s->compiler->diag, g->nodes.at[0]->span,
+                   "not supported yet: %lld elements in one row of reductions that build on each "
+                   "other, at most %d",
+                   (long long)g->length, MOST * CHUNK);
     Local **part = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
