@@ -554,6 +554,7 @@ Program *front_end(Compiler *c, bool *unreadable) {
     region_start_finish(b);
     instance_paths(b);
     build_stores_finish(b);
+    build_check_sizes(b);
     if (diag_errors(c->diag))
         return NULL;
     build_tasks_finish(b);

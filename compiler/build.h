@@ -227,6 +227,13 @@ typedef struct StoreItem {
     Span at;
 } StoreItem;
 
+/* A `minimize … accumulate K` of the task: executions so far. */
+typedef struct Accumulation {
+    HostVar *count;
+    HExpr *k;
+    Span at;
+} Accumulation;
+
 typedef struct LoopInfo { /* a run-time loop being built */
     struct LoopInfo *parent;
     HStmt *stmt;
@@ -285,6 +292,7 @@ struct Build {
     VEC(Change) changes;  /* by home id */
     VEC(bool) reached;    /* by home id: has a gradient, is loaded or copied */
     VEC(TrainUse) train_uses;
+    VEC(Accumulation) accumulations; /* of the task being built */
     VEC(HomeGradient) gradients;
     VEC(StoreItem) stores;
     int state_writes; /* how often a state was written: a call for that is no unused value */
@@ -355,7 +363,9 @@ bool value_to_axis(Build *b, Value v, int rank, Span at, int *out);
 bool value_equal(Value a, Value b); /* constants */
 bool value_is_known(Value v);       /* a constant, or a list of such */
 bool host_same(const HExpr *x, const HExpr *y);
-bool shape_check(Build *b, const Shape *s, Span at); /* error when it has two run-time sizes */
+/* Error when it has two run-time sizes or too many elements. */
+bool shape_check(Build *b, const Shape *s, Span at);
+void build_check_sizes(Build *b); /* of all nodes */
 Node *node_stack(Build *b, Node *const *items, int n, int axis,
                  Span at); /* equal nodes along a new axis */
 /* Promotes and broadcasts both to one type and shape (rulings A8, A17). */
@@ -536,6 +546,7 @@ Value build_reduce_for(Build *b, Env *env, Ast *e);
 struct OptState *opt_new(Build *b, const char *name);
 void build_minimize(Build *b, Env *env, Ast *s);
 void build_update(Build *b, Env *env, Ast *s);
+void train_task_end(Build *b); /* last in a task: what `accumulate` has left over */
 Value build_grad(Build *b, const Actual *a);
 Value build_each(Build *b, Env *env, Ast *e, bool sum);
 void build_assign(Build *b, Env *env, Ast *s);

@@ -130,7 +130,7 @@ Value builtin_permutation(Build *b, const Builtin *self, const Actual *a) {
     if (!value_to_int(b, a->at[0], "the length of a permutation", a->spans[0], &n))
         return value_poison;
     if (n < 1 || n > INT32_MAX) {
-        build_error(b, a->spans[0], "the length of a permutation must be at least 1, found %lld",
+        build_error(b, a->spans[0], "the length of a permutation must be 1 to 2^31-1, found %lld",
                     (long long)n);
         return value_poison;
     }

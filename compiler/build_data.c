@@ -164,6 +164,19 @@ static void declare_sections(Build *b, DataInfo *info) {
                     set->name);
 }
 
+static void declare_rows(Build *b, DataInfo *info) {
+    Ast *rows = info->decl->data.rows;
+    int64_t n;
+    if (!rows ||
+        !value_to_int(b, build_expr(b, info->env, rows), "the number of rows", rows->span, &n))
+        return;
+    if (n < 1 || n >= INT32_MAX)
+        build_error(b, rows->span, "rows must be 1 to 2^31-2, found %lld", (long long)n);
+    else
+        info->set->rows = n;
+    info->set->rows_span = rows->span;
+}
+
 static void no_split(Build *b, const DataSet *set, const char *name, Span at) {
     Text list = {.arena = b->arena};
     DataInfo *info = data_info(b, set);
@@ -244,6 +257,7 @@ void build_data(Build *b, Env *env, Ast *decl, DataSet **out) {
         set->fields[i] = decl->data.fields.at[i]->name;
     vec_push(b->arena, &b->datas, info);
     declare_sections(b, info);
+    declare_rows(b, info);
     for (int i = 0; i < decl->data.items.n; i++)
         if (decl->data.items.at[i]->kind == AST_SPLIT)
             declare_split(b, info, decl->data.items.at[i]);
@@ -288,32 +302,48 @@ static Value fold_side(Build *b, const FoldValue *f, const char *side, Span at) 
 }
 
 /* The number of rows as far as the program says it; 0: it is known when the file is read. */
-static int64_t known_rows(Build *b, const Split *s) {
-    const DataInfo *info = data_info(b, s->set);
-    Ast *rows = info->decl->data.rows;
-    int64_t n = 0;
+static int64_t known_rows(const Split *s) {
     if (s->group >= 0)
         return s->set->groups[s->group].folds || s->of ? 0 : s->amount;
-    if (rows)
-        value_to_int(b, build_expr(b, info->env, rows), "the number of rows", rows->span, &n);
-    return n;
+    return s->set->rows;
+}
+
+static bool in_task(Build *b, const Split *s, Span at) {
+    if (!b->task)
+        build_error(b, at, "data is read when a task starts: use '%s' in a task", s->name);
+    return b->task;
 }
 
 /* digits.all.image: all rows as one tensor (C3) */
 static Value whole_field(Build *b, Split *s, int field, Span at) {
-    int64_t n = known_rows(b, s);
-    if (!b->task)
-        build_error(b, at, "data is read when a task starts: use '%s' in a task", s->name);
-    else if (n < 1)
+    int64_t n = known_rows(s);
+    if (!in_task(b, s, at))
+        return value_poison;
+    if (n < 1) {
         build_error(b, at,
                     "the rows of '%s' are counted when the file is read; for a tensor of all say "
                     "how many, as in data %s(…) rows 144",
                     s->name, s->set->name);
-    if (!b->task || n < 1)
         return value_poison;
+    }
     data_use(b, s->set);
     Home *h = field_whole(b, data_info(b, s->set), s, field, n, at);
     return h ? value_node(home_value(b, h)) : value_poison;
+}
+
+/* Rows are counted where a source is read: one must be. */
+static Value split_rows(Build *b, Split *s, Span at) {
+    if (!in_task(b, s, at))
+        return value_poison;
+    const Section *section = &s->set->sections[s->section];
+    bool read = false;
+    for (int i = 0; i < section->nsources; i++)
+        read |= section->sources[i]->used;
+    if (!read && section->nsources)
+        section->sources[0]->used = true;
+    s->used = true;
+    data_use(b, s->set);
+    return value_host(host_rows(b, s));
 }
 
 Value data_field(Build *b, Value base, const char *name, Span at) {
@@ -327,11 +357,8 @@ Value data_field(Build *b, Value base, const char *name, Span at) {
     if (base.kind == V_FOLD)
         return fold_side(b, base.fold, name, at);
     Split *s = base.split;
-    if (strcmp(name, "rows") == 0) {
-        s->used = true;
-        data_use(b, s->set);
-        return value_host(host_rows(b, s));
-    }
+    if (strcmp(name, "rows") == 0)
+        return split_rows(b, s, at);
     for (int i = 0; i < s->set->nfields; i++)
         if (strcmp(s->set->fields[i], name) == 0) {
             return whole_field(b, s, i, at);

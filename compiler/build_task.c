@@ -366,17 +366,30 @@ void build_stmts(Build *b, Env *env, Ast *block) {
         build_stmt(b, env, block->block.stmts.at[i]);
 }
 
+/* Tasks and exports are told apart by name on the command line. */
+static bool is_new_command(Build *b, const Ast *decl) {
+    const Span *before = NULL;
+    for (int i = 0; i < b->p->tasks.n && !before; i++)
+        if (strcmp(b->p->tasks.at[i]->name, decl->name) == 0)
+            before = &b->p->tasks.at[i]->span;
+    for (int i = 0; i < b->p->exports.n && !before; i++)
+        if (strcmp(b->p->exports.at[i]->name, decl->name) == 0)
+            before = &b->p->exports.at[i]->span;
+    if (!before)
+        return true;
+    diag_error(b->diag, decl->name_span, "%s '%s' is declared twice",
+               decl->kind == AST_TASK ? "task" : "export", decl->name);
+    diag_note(b->diag, *before, "the first declaration");
+    return false;
+}
+
 void build_task(Build *b, Env *env, Ast *decl) {
     Task *t = NEW(b->arena, Task);
     t->name = decl->name;
     t->span = decl->span;
     t->body = NEW(b->arena, HBlock);
-    for (int i = 0; i < b->p->tasks.n; i++)
-        if (b->p->tasks.at[i]->name == t->name) {
-            diag_error(b->diag, decl->name_span, "task '%s' is declared twice", t->name);
-            diag_note(b->diag, b->p->tasks.at[i]->span, "the first declaration");
-            return;
-        }
+    if (!is_new_command(b, decl))
+        return;
     vec_push(b->arena, &b->p->tasks, t);
     t->training = trains(b, decl->task.body, false);
     region_close(b);
@@ -387,6 +400,7 @@ void build_task(Build *b, Env *env, Ast *decl) {
     Frame frame = {NULL, decl, decl->span, NULL};
     b->frame = &frame;
     build_stmts(b, env_new(b, env), decl->task.body);
+    train_task_end(b);
     b->frame = NULL;
     place_leave(b, &old);
 }
@@ -439,28 +453,50 @@ static void export_outputs(Build *b, Export *e, Value v, Span at) {
     }
 }
 
+/* Does a row of n depend on more than the same row of its inputs? */
+static bool mixes_rows(const Node *n, const Count *rows) {
+    if (n->op == OP_count)
+        return n->attr.count == rows;
+    if (n->op == OP_iota || n->op == OP_cumsum)
+        return n->shape.dim[n->attr.axis].count == rows;
+    if (n->nin && indexed_extent(n).count == rows)
+        return true;
+    for (int k = 0; k < n->nin; k++)
+        if (shape_count(&n->in[k]->shape) == rows && shape_count(&n->shape) != rows)
+            return true;
+    return false;
+}
+
 /* Rows are worked through in chunks: nothing may mix them. */
 static void check_free(Build *b, const Export *e, int first) {
     for (int i = first; e->rows && i < b->g->nodes.n; i++) {
         const Node *n = b->g->nodes.at[i];
-        bool mixes = false;
-        if (op_info[n->op].kind == KIND_REDUCE) {
-            unsigned axes = reduced_axes(n);
-            for (int k = 0; k < n->in[0]->shape.rank; k++)
-                mixes |= (axes >> k & 1) && n->in[0]->shape.dim[k].count == e->rows;
-        } else if (n->op == OP_dot) {
-            mixes = n->in[0]->shape.dim[n->attr.dot.ta ? 1 : 2].count == e->rows;
-        } else if (n->op == OP_cumsum) {
-            mixes = n->shape.dim[n->attr.axis].count == e->rows;
-        }
-        if (mixes) {
-            build_error(b, n->span,
-                        "'%s' counts the rows of an export, which come in chunks: it may be "
-                        "carried along, not reduced or contracted",
-                        e->rows_name);
-            return;
-        }
+        if (!mixes_rows(n, e->rows))
+            continue;
+        build_error(b, n->span,
+                    "'%s' counts the rows of an export, which come in chunks: it may be carried "
+                    "along, not reduced, contracted, cut, counted or indexed",
+                    e->rows_name);
+        return;
     }
+}
+
+enum { EXPORT_FILES = 16 };
+
+/* An export is run as one region, chunk by chunk. */
+static void export_region(Build *b, Export *e, const HBlock *block, bool draws) {
+    int files = MAX(e->nargs, e->noutputs);
+    if (block->stmts.n == 1 && block->stmts.at[0]->kind == HS_REGION)
+        e->region = block->stmts.at[0]->region;
+    if (draws)
+        build_error(b, e->span, "not supported yet: random numbers in an export");
+    else if (!e->region)
+        build_error(b, e->span,
+                    "not supported yet: an export that needs the host between its tensors (a loop "
+                    "over data, a number that decides something)");
+    else if (files > EXPORT_FILES)
+        build_error(b, e->span, "an export has at most %d arguments and %d results, found %d",
+                    EXPORT_FILES, EXPORT_FILES, files);
 }
 
 void build_export(Build *b, Env *env, Ast *decl) {
@@ -468,8 +504,11 @@ void build_export(Build *b, Env *env, Ast *decl) {
     if (decl->fn.from)
         build_error(b, decl->fn.from->span,
                     "not supported yet: weights of an export by 'from' (the trainer takes --load)");
+    if (!is_new_command(b, decl))
+        return;
     e->name = decl->name;
     e->span = decl->span;
+    int errors = diag_errors(b->diag);
     HBlock *block = NEW(b->arena, HBlock);
     region_close(b);
     int first = b->g->nodes.n;
@@ -502,9 +541,10 @@ void build_export(Build *b, Env *env, Ast *decl) {
     for (int i = 0; i < e->noutputs; i++)
         region_output(b, e->outputs[i]);
     b->frame = NULL;
+    bool draws = b->runs;
     place_leave(b, &old);
-    if (block->stmts.n == 1 && block->stmts.at[0]->kind == HS_REGION)
-        e->region = block->stmts.at[0]->region;
+    if (diag_errors(b->diag) == errors)
+        export_region(b, e, block, draws);
     vec_push(b->arena, &b->p->exports, e);
 }
 

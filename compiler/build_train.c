@@ -311,8 +311,11 @@ static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Ta
 static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t) {
     Value limit = build_expr(b, env, clip);
     Node *l = limit.kind == V_POISON ? NULL : value_to_node(b, limit, b->g->real, clip->span);
-    if (!l)
+    if (l && l->shape.rank)
+        build_error(b, clip->span, "'clip' takes one number, found %s", value_text(b, limit));
+    if (!l || l->shape.rank)
         return false;
+    l = graph_cast(b->g, l, b->g->real);
     Node *sum = NULL;
     for (int i = 0; i < t->at.n; i++) {
         Node *g = t->at.at[i].grad;
@@ -360,17 +363,22 @@ static void run_accumulate_start(Build *b, void *arg) {
         home_write(b, a->sums[i], graph_constant(b->g, a->sums[i]->dtype, &a->sums[i]->shape, 0));
 }
 
+static HExpr *accumulate_count(Build *b, Env *env, Ast *e) {
+    HExpr *k = value_to_host(b, build_expr(b, env, e), e->span);
+    if (!k || (k->type == HT_INT && (k->kind != HX_CONST || k->i > 0)))
+        return k;
+    build_error(b, e->span, "'accumulate' takes a positive integer");
+    return NULL;
+}
+
 /* accumulate K: sums survive between executions; each K-th averages them, updates and clears. */
 static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
-    HExpr *k =
-        value_to_host(b, build_expr(b, env, s->minimize.accumulate), s->minimize.accumulate->span);
-    if (!k || k->type != HT_INT) {
-        if (k)
-            build_error(b, s->minimize.accumulate->span, "'accumulate' takes an integer");
+    HExpr *k = accumulate_count(b, env, s->minimize.accumulate);
+    if (!k)
         return;
-    }
     AccumulateArg a = {t, NEW_ARRAY(b->arena, Home *, t->at.n + 1),
                        host_new_var(b, "accumulated", HT_INT), s->span};
+    vec_push(b->arena, &b->accumulations, (Accumulation){a.count, k, s->minimize.accumulate->span});
     for (int i = 0; i < t->at.n; i++) {
         const Home *p = t->at.at[i].home;
         a.sums[i] = home_new(b, HOME_OPT, "gradient_sum", p->dtype, &p->shape, p->span);
@@ -385,6 +393,7 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
              host_op(b, OP_add, HT_INT, host_var(b, a.count), host_const_int(b, 1), NULL), s->span);
     HStmt *test = host_stmt(b, HS_IF, s->span);
     HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a.count), k, NULL);
+    rest->span = s->minimize.accumulate->span;
     test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
     HBlock *old = b->block;
     test->body = b->block = NEW(b->arena, HBlock);
@@ -399,6 +408,32 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
     run_accumulate_start(b, &a);
     region_close(b);
     b->block = old;
+}
+
+static void warn_left_over(Build *b, const Accumulation *a) {
+    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a->count), a->k, NULL);
+    rest->span = a->at;
+    HStmt *test = host_stmt(b, HS_IF, a->at);
+    test->value = host_op(b, OP_ne, HT_BOOL, rest, host_const_int(b, 0), NULL);
+    HBlock *old = b->block;
+    test->body = b->block = NEW(b->arena, HBlock);
+    HStmt *say = host_stmt(b, HS_PRINT, a->at);
+    say->warning = say->newline = true;
+    say->format = NEW(b->arena, Format);
+    TextPart *parts = say->format->parts = NEW_ARRAY(b->arena, TextPart, 3);
+    say->format->n = 3;
+    parts[0].text =
+        arena_printf(b->arena, "%s: warning: 'accumulate' dropped the gradients of the last ",
+                     diag_place(b->diag, b->arena, a->at));
+    parts[1].value = rest;
+    parts[2].text = " executions: too few for an update";
+    b->block = old;
+}
+
+void train_task_end(Build *b) {
+    for (int i = 0; i < b->accumulations.n; i++)
+        warn_left_over(b, &b->accumulations.at[i]);
+    b->accumulations.n = 0;
 }
 
 void build_minimize(Build *b, Env *env, Ast *s) {

@@ -489,7 +489,27 @@ bool value_to_dim(Build *b, Value v, const char *what, Span at, Dim *out) {
 }
 
 /* Ruling A17: one run-time size in a shape. */
+/* Subscripts are i32 in what a trainer runs. */
+static bool elements_check(Build *b, const Shape *s, Span at) {
+    int64_t n = 1;
+    for (int i = 0; i < s->rank; i++)
+        if (__builtin_mul_overflow(n, s->dim[i].n, &n) || n > INT32_MAX) {
+            build_error(b, at, "a tensor has at most 2^31-1 elements, found %s",
+                        shape_text(b->arena, s));
+            return false;
+        }
+    return true;
+}
+
+void build_check_sizes(Build *b) {
+    for (int i = 0; i < b->g->nodes.n; i++)
+        if (!elements_check(b, &b->g->nodes.at[i]->shape, b->g->nodes.at[i]->span))
+            return;
+}
+
 bool shape_check(Build *b, const Shape *s, Span at) {
+    if (!elements_check(b, s, at))
+        return false;
     int counts = 0;
     for (int i = 0; i < s->rank; i++)
         counts += s->dim[i].count != NULL;

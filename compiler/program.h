@@ -194,6 +194,8 @@ struct DataSet {
     SplitGroup *groups;
     HBlock *prologue; /* standardize: runs after the files are read, before a task that uses the
                          set; may be empty */
+    int64_t rows; /* declared for every section, 0: whatever the files hold */
+    Span rows_span;
     bool used;
     Span span;
 };
@@ -237,7 +239,7 @@ typedef enum HStmtKind {
     HS_IF,      /* value, body, other */
     HS_BREAK,
     HS_CONTINUE,
-    HS_PRINT,  /* format; newline says whether a line ends */
+    HS_PRINT,  /* format; newline says whether a line ends; warning: to standard error */
     HS_RECORD, /* name, value: pairs in parts */
     HS_SAVE,   /* homes, path (string expression) */
     HS_LOAD,
@@ -259,7 +261,7 @@ struct HStmt {
     HExpr *left, *right;
     const char *prefix;   /* load: keys outside of it belong to others: "net" */
     const char *relation; /* expect: ">=", for the message; NULL: no comparison */
-    bool reverse, newline;
+    bool reverse, newline, warning;
     HBlock *cond, *body, *other;
     int nloops;
     BatchLoop **loops;
@@ -317,5 +319,8 @@ typedef struct Program {
     HBlock *start; /* run once before any task: fills params, states, constants */
     bool uses_gz;
 } Program;
+
+/* The names that --data takes: data sets, then their files; NULL ends. */
+const char *const *program_data_names(Arena *a, const Program *p);
 
 #endif

@@ -87,6 +87,7 @@ void ref_put_value(Ref *r, HType type, HValue v, bool is_f32, const char *format
 void ref_put_tensor(Ref *r, const Tensor *t, DType type, const char *format);
 const char *ref_take_text(Ref *r);
 void ref_print(Ref *r); /* the text to standard output */
+void ref_warn(Ref *r);  /* to standard error */
 
 /* ---- trace.c: files that a trainer wrote with --trace ---- */
 

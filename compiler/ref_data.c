@@ -194,6 +194,7 @@ bool ref_data_command_line(Ref *r, int argc, char **argv, const Task **task, boo
     d->cli.tensors = weights_of(r, &d->cli.n_tensors);
     d->cli.fields = d->fields;
     d->cli.n_fields = p->sources.n;
+    d->cli.data = program_data_names(r->arena, p);
     if (!done(r, rt_cli_parse(&d->rt, &d->cli, argc, argv)))
         return false;
     *stop = d->cli.stop || !p->tasks.n;
@@ -337,6 +338,8 @@ static enum rt_status load_section(Ref *r, const DataSet *set, int section) {
     const char *name = arena_printf(r->arena, "%s.%s", set->name, s->name);
     struct rt_rows *all = NEW(r->arena, struct rt_rows);
     enum rt_status status = rt_section(&r->data->rt, name, fields, n, all);
+    if (!status && set->rows)
+        status = rt_rows_are(&r->data->rt, all, set->rows, ref_where(r, set->rows_span));
     return status ? status : cut_section(r, set, section, name, all);
 }
 
@@ -464,6 +467,10 @@ const char *ref_take_text(Ref *r) {
     const char *s = arena_strndup(r->arena, text->text ? text->text : "", text->size);
     rt_buf_clear(text);
     return s;
+}
+
+void ref_warn(Ref *r) {
+    done(r, rt_flush(&r->data->text, 2));
 }
 
 void ref_print(Ref *r) {

@@ -214,7 +214,10 @@ static void run_expect(Ref *r, const HStmt *s) {
 static void run_print(Ref *r, const HStmt *s) {
     put_format(r, s->format);
     ref_put_text(r, s->newline ? "\n" : "");
-    ref_print(r);
+    if (s->warning)
+        ref_warn(r);
+    else
+        ref_print(r);
 }
 
 static void run_set(Ref *r, const HStmt *s) {

@@ -38,6 +38,7 @@ struct rt_cli {
     int n_tensors;
     const struct rt_field *fields; /* for --list */
     int n_fields;
+    const char *const *data; /* names that --data knows: data sets and their files; NULL ends */
     /* from the command line */
     int task;
     bool stop; /* --help, --version or --list was answered: main returns 0 */
@@ -87,8 +88,8 @@ RT_FN const struct rt_common_option *rt_cli_common(int i) {
         {"untrained", NULL, "runs a task that needs weights without them"},
         {"quiet", NULL, "no progress on standard error"},
         {"log", "FILE", "what is recorded, as lines of JSON"},
-        {"exact", NULL, "only what is equal bit for bit on all targets"},
-        {"trace", "DIR", "writes state, batch and gradients of some steps there"},
+        {"exact", NULL, "the same bits on all targets; in a trainer in C always so"},
+        {"trace", "DIR", "writes what some steps read and leave there"},
         {"trace-steps", "LIST", "the steps for --trace (1,2,10,100)"},
     };
     return &all[i];
@@ -492,6 +493,29 @@ RT_FN enum rt_status rt_cli_answer(struct rt_cli_state *s) {
     return status;
 }
 
+/* Every NAME= of --data must be one. */
+RT_FN enum rt_status rt_cli_data_names(struct rt *rt, const struct rt_cli *cli) {
+    for (int i = 0; i < rt->data_paths; i++) {
+        const struct rt_pair *p = &rt->data_path[i];
+        const char *const *known = cli->data;
+        while (p->name && *known &&
+               (strlen(*known) != p->name_size || memcmp(*known, p->name, p->name_size) != 0))
+            known++;
+        if (!p->name || *known)
+            continue;
+        struct rt_buf names;
+        rt_buf_init(&names, rt, 600);
+        for (known = cli->data; *known; known++)
+            rt_putf(&names, "%s%s", known == cli->data ? "" : ", ", *known);
+        rt_fail(rt, RT_USAGE, "--data %.*s=…: no data set or file is called so; there is %s%s",
+                (int)p->name_size, p->name, names.text ? names.text : "none",
+                names.failed ? ", …" : "");
+        rt_buf_free(&names);
+        return RT_USAGE;
+    }
+    return RT_OK;
+}
+
 /* Reads the command line into cli, the options and rt (seed, threads, quiet, exact, untrained,
  * data_path). RT_USAGE with a message when it is wrong. */
 RT_FN enum rt_status rt_cli_parse(struct rt *rt, struct rt_cli *cli, int argc, char **argv) {
@@ -518,7 +542,7 @@ RT_FN enum rt_status rt_cli_parse(struct rt *rt, struct rt_cli *cli, int argc, c
         else
             status = rt_cli_task(&s, &chosen);
     }
-    return status;
+    return status || cli->stop ? status : rt_cli_data_names(rt, cli);
 }
 
 #endif

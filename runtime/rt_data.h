@@ -197,6 +197,15 @@ RT_FN enum rt_status rt_section(struct rt *rt, const char *name,
     return RT_OK;
 }
 
+/* The rows that the program declares at `where`. */
+RT_FN enum rt_status rt_rows_are(struct rt *rt, const struct rt_rows *all, int64_t want,
+                                 const char *where) {
+    if (all->total == want)
+        return RT_OK;
+    return rt_fail(rt, RT_USAGE, "%s has %lld rows, %s declares %lld", all->name,
+                   (long long)all->total, where, (long long)want);
+}
+
 RT_FN void rt_shuffle_rows(struct rt *rt, struct rt_rows *rows, bool in_order, uint32_t place) {
     struct rt_place at = {rt->seed, 0, 0, place};
     rows->shuffled = !in_order;

@@ -232,6 +232,11 @@ RT_FN enum rt_status nn_print(struct nn *nn) {
     return rt_flush(&nn->text, 1);
 }
 
+RT_FN enum rt_status nn_warn(struct nn *nn) {
+    nn_clear_progress(nn);
+    return rt_flush(&nn->text, 2);
+}
+
 RT_FN void nn_put_tensor(struct nn *nn, int value, const char *format) {
     struct rt_tensor t = nn_tensor(nn, value);
     void *rows = t.data;

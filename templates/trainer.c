@@ -17,6 +17,7 @@ RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
     cli->n_tensors = NN_WEIGHTS;
     cli->fields = nn_fields;
     cli->n_fields = NN_SOURCES;
+    cli->data = nn_data_names;
     return rt_cli_parse(&nn->rt, cli, argc, argv);
 }
 

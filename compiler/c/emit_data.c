@@ -17,6 +17,11 @@ static void emit_fields(CEmit *x) {
     }
     emit_line(&x->e, "{NULL, RT_F32, 0, {0}, NULL, 0},");
     emit_end(&x->e, ";");
+    emit_begin(&x->e, "static const char *const nn_data_names[] =");
+    for (const char *const *name = program_data_names(x->arena, x->p); *name; name++)
+        emit_line(&x->e, "%s,", emit_string(x->arena, *name));
+    emit_line(&x->e, "NULL,");
+    emit_end(&x->e, ";");
     emit_begin(&x->e, "static const bool nn_source_is_home[NN_SOURCES + 1] =");
     for (int i = 0; i < x->p->sources.n; i++)
         emit_line(&x->e, "%s,", x->p->sources.at[i]->kind == SRC_TENSOR ? "true" : "false");
@@ -179,6 +184,9 @@ static void emit_section(CEmit *x, const DataSet *d, int section) {
     emit_line(&x->e, "struct rt_rows all;");
     emit_line(&x->e, "NN_TRY(rt_section(&nn->rt, %s, fields, %d, &all));",
               emit_string(x->arena, name), n);
+    if (d->rows)
+        emit_line(&x->e, "NN_TRY(rt_rows_are(&nn->rt, &all, %lld, %s));", (long long)d->rows,
+                  emit_string(x->arena, c_where(x, d->rows_span)));
     emit_splits(x, d, section, name);
     emit_end(&x->e, "");
 }

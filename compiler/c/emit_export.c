@@ -87,10 +87,6 @@ static void emit_arguments(CEmit *x, const Export *e) {
 }
 
 static void emit_export(CEmit *x, const Export *e) {
-    if (!e->region)
-        bug("emit: export '%s' is more than one region", e->name);
-    if (e->nargs > 16 || e->noutputs > 16)
-        bug("emit: export '%s' has more than 16 arguments or results", e->name);
     emit_begin(&x->e, "static void scalars_%s(struct nn *nn)", e->name);
     emit_line(&x->e, "(void)nn;");
     c_emit_scalars(x, e->region);

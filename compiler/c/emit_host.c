@@ -119,7 +119,7 @@ static void emit_if(CEmit *x, const HStmt *s) {
 static void emit_print(CEmit *x, const HStmt *s) {
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     c_emit_format(x, s->format, s->newline ? "\n" : "");
-    emit_line(&x->e, "NN_TRY(nn_print(nn));");
+    emit_line(&x->e, s->warning ? "NN_TRY(nn_warn(nn));" : "NN_TRY(nn_print(nn));");
 }
 
 static int record_of(const CEmit *x, const char *name) {

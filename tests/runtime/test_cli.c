@@ -25,6 +25,8 @@ static const struct rt_tensor tensors[] = {{"net.w", RT_F32, RT_ROW_MAJOR, 2, {6
 static const struct rt_field fields[] = {{"digits.image", RT_F32, 3, {8, 8, 1}, NULL, 0},
                                          {"digits.label", RT_I32, 0, {0}, NULL, 0}};
 
+static const char *const data[] = {"digits", "digits.csv.gz", NULL};
+
 static void begin(void) {
     rt = host_init(&h);
     epochs = 10;
@@ -43,6 +45,7 @@ static void begin(void) {
     cli.n_tensors = 1;
     cli.fields = fields;
     cli.n_fields = 2;
+    cli.data = data;
 }
 
 static void end(void) {
@@ -138,6 +141,8 @@ Test(cli, wrong_use) {
     expect_refused("--trace-steps 0", "--trace-steps needs");
     expect_refused("--", "unknown option");
     expect_refused("--name", "--name needs a text");
+    expect_refused("--data iris=d", "--data iris=…: no data set or file is called so; there is "
+                                    "digits, digits.csv.gz");
     char many[256] = "";
     for (int i = 0; i < 17; i++)
         strcat(many, "--data d ");

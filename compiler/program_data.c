@@ -1,0 +1,23 @@
+/* program_data.c: what a program's data is called on the command line. */
+#include "program.h"
+#include <string.h>
+
+typedef VEC(const char *) NameVec;
+
+static void add_once(Arena *a, NameVec *names, const char *name) {
+    for (int i = 0; i < names->n; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return;
+    vec_push(a, names, name);
+}
+
+const char *const *program_data_names(Arena *a, const Program *p) {
+    NameVec names = {0};
+    for (int i = 0; i < p->sets.n; i++)
+        add_once(a, &names, p->sets.at[i]->name);
+    for (int i = 0; i < p->sources.n; i++)
+        if (p->sources.at[i]->path)
+            add_once(a, &names, path_base(p->sources.at[i]->path));
+    vec_push(a, &names, NULL);
+    return names.at;
+}
