@@ -280,17 +280,23 @@ Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *e
     return l;
 }
 
-Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent,
-                  double value) {
+Local *nest_filled(Nest *n, const char *name, DType t, int rank, const int64_t *extent,
+                   double value) {
     Local *l = local_new(n, name, t);
-    l->lanes = l->changes = true;
-    l->named = named;
+    l->changes = true;
     l->rank = rank;
     for (int i = 0; i < rank; i++)
         l->extent[i] = extent[i];
     Stmt *st = nest_add(n, ST_FILL);
     st->local = l;
     st->value = expr_const(n->arena, t, value);
+    return l;
+}
+
+Local *nest_lanes(Nest *n, const char *name, DType t, int rank, const int64_t *extent,
+                  double value) {
+    Local *l = nest_filled(n, name, t, rank, extent, value);
+    l->lanes = true;
     return l;
 }
 
@@ -354,7 +360,7 @@ Op reduce_join(Op op) {
 }
 
 Local *nest_accumulator(Nest *n, const char *name, Op op, DType t) {
-    return nest_lanes(n, name, t, false, 1, (const int64_t[]){4}, reduce_neutral(op, t));
+    return nest_lanes(n, name, t, 1, (const int64_t[]){4}, reduce_neutral(op, t));
 }
 
 void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value) {

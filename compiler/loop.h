@@ -86,12 +86,13 @@ void ix_unflat(Arena *a, const Shape *s, const Ix *flat, const Ix **sub);
 
 /* ---- values ---- */
 
-/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight. `named`:
- * subscripts are constants once unrolled, and the array becomes variables c00, c01 … */
+/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight. `by_four`:
+ * the loop over the four accumulators of a reduction has a known extent and is unrolled, so that
+ * they stay in registers. */
 typedef struct Local {
     const char *name;
     DType dtype;
-    bool lanes, named;
+    bool lanes, by_four;
     bool changes; /* is assigned again after its declaration */
     int depth;    /* of the block that declares it */
     int rank;
@@ -155,7 +156,7 @@ typedef enum StmtKind {
                  undefined) */
     ST_SET,   /* local at sub = value */
     ST_STORE, /* buffer at sub = value */
-    ST_FILL,  /* declares local (named or not) with every element = value: accumulators */
+    ST_FILL,  /* declares local with every element = value: accumulators */
     ST_GATHER_LANES, /* local at sub ([32 lanes] accumulators): op joins value into the lane of
                         `var`: element e of the loop goes to lane e mod 32, where e is `ix` */
     ST_JOIN_LANES,   /* declares local = the 32 lanes of `from`, joined by op in the fixed order */
@@ -203,8 +204,11 @@ Local *nest_let(Nest *n, const char *name, const Expr *value); /* lanes follow f
 Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value);
 Local *nest_var(Nest *n, const char *name, const Expr *value); /* may be set again */
 Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *extent);
-/* Vectors of eight, each lane = value: accumulators. rank 0: one. */
-Local *nest_lanes(Nest *n, const char *name, DType t, bool named, int rank, const int64_t *extent,
+/* Every element = value. rank 0: one variable. */
+Local *nest_filled(Nest *n, const char *name, DType t, int rank, const int64_t *extent,
+                   double value);
+/* The same of vectors of eight: accumulators. */
+Local *nest_lanes(Nest *n, const char *name, DType t, int rank, const int64_t *extent,
                   double value);
 void nest_set(Nest *n, Local *l, const Ix *const *sub, const Expr *value);
 void nest_store(Nest *n, const Buffer *b, const Ix *const *sub, const Expr *value);

@@ -49,7 +49,7 @@ static int start(Columns *c, const char *name, Local **out) {
             continue;
         if (k == COUNT_OF(c->total))
             bug("more than %d reductions in a kernel", COUNT_OF(c->total));
-        out[k++] = nest_lanes(s->nest, n->name && out == c->total ? n->name : name, n->dtype, false,
+        out[k++] = nest_lanes(s->nest, n->name && out == c->total ? n->name : name, n->dtype,
                               0, NULL, reduce_neutral(n->op, n->dtype));
     }
     return k;

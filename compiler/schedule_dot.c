@@ -43,12 +43,12 @@ static const Expr *operand_at(Dot *d, const DotOperand *o, const Ix *b, const Ix
 }
 
 const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile,
-                     int64_t in_tile) {
+                     const Ix *in_tile) {
     if (!d->left.packed)
         return operand_at(d, &d->left, b, i, k);
     Arena *a = d->s->arena;
     const Ix *at = ix_add(a, ix_scale(a, b, row_tiles(d)), tile);
-    return expr_load(a, d->left.packed, (const Ix *[]){at, k, ix_const(a, in_tile)});
+    return expr_load(a, d->left.packed, (const Ix *[]){at, k, in_tile});
 }
 
 /* A whole vector may reach into a panel's padding; subscripts past the last column mean something
@@ -483,7 +483,7 @@ static void product(Dot *d) {
         note_access(s, d->right.packed, false);
     if (d->k.count)
         sched_count(s, d->k.count);
-    const Ix *t = open_shared(d, "t", blocks * d->b.n, ns);
+    const Ix *t = open_shared(d, "block", blocks * d->b.n, ns);
     const Ix *b = ix_div(a, t, blocks), *block = ix_mod(a, t, blocks);
     if (d->b.count)
         nest_if(s->nest, expr_binary(a, OP_lt, expr_index(a, b), dot_extent(d, d->b)));
@@ -504,7 +504,7 @@ static int ops_after(const Dot *d, const Node *n, int limit) {
     return ops;
 }
 
-/* Written out for each accumulator or as a loop: the array costs some 20 cycles a tile. */
+/* For each accumulator in registers or as a loop: the array costs some 20 cycles a tile. */
 static bool is_long_epilogue(const Dot *d) {
     enum { DEEP = 128, SHORT = 3, LONG = 7 };
     int limit = d->k.n >= DEEP ? SHORT : LONG, ops = 0;
@@ -532,7 +532,7 @@ static void schedule_tiled(Dot *d) {
         cut_rows(d, one_vector ? 12 : 6, near);
         cut_blocks(d);
     }
-    d->by_rows = d->m.count || is_long_epilogue(d);
+    d->long_epilogue = is_long_epilogue(d);
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {
         copy_operand(d, &d->right, all_panels(d), PANEL,
@@ -567,7 +567,7 @@ static void schedule_plain(Dot *d) {
     if (d->cols.count)
         sched_count(s, d->cols.count);
     sub[2] = ix_var(a, nest_loop(s->nest, LOOP_LANE, "j", d->cols));
-    Local *sum = nest_lanes(s->nest, "sum", d->n->dtype, true, 0, NULL, 0);
+    Local *sum = nest_lanes(s->nest, "sum", d->n->dtype, 0, NULL, 0);
     const Expr *now = expr_local(a, sum, NULL);
     const Ix *k = open_k(d);
     const Expr *x = operand_at(d, &d->left, sub[0], sub[1], k),

@@ -28,13 +28,13 @@ typedef struct Dot {
     int64_t panels, narrow;          /* whole panels; columns of the last one, 0: none */
     int64_t row_blocks, block_tiles; /* blocks of tall tiles, tiles in one */
     int64_t col_blocks, block_panels;
-    bool by_rows; /* the epilogue is a loop over the rows of a tile, not written out for each */
+    bool long_epilogue; /* it goes through memory, so that its text stands once in the machine code */
 } Dot;
 
 /* Element (b, i, k) of the left operand; `tile` is the row tile that holds row i, `in_tile` its
  * place there. */
 const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *tile,
-                     int64_t in_tile);
+                     const Ix *in_tile);
 /* Element (b, k, 16*panel + first + lane) of the right operand. */
 const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, int64_t first,
                       const Ix *lane);

@@ -1,10 +1,11 @@
 /* schedule_dot_tile.c: the micro-kernel: a tile of results that stays in registers while k runs.
  *
- * height x 16 results are height x 2 accumulators of eight lanes with names of their own; each step
- * of k takes one row of the panel (two vectors) and one number of each row of the left operand. One
- * chain of fused multiply-adds for each result, k ascending: its bits do not depend on the tile.
- * The group's other ops follow on the accumulators. A tile one column wide has plain numbers
- * instead of vectors.
+ * height x 16 results are an array of height x 2 vectors; each step of k takes one row of the panel
+ * (two vectors) and one number of each row of the left operand. One chain of fused multiply-adds for
+ * each result, k ascending: its bits do not depend on the tile. The loops over the rows are unrolled
+ * by the C compiler, which then keeps the array in registers; an index that it cannot know would put
+ * the array into memory. The group's other ops follow on the accumulators. A column of its own is an
+ * array of plain numbers.
  */
 #include "schedule_dot.h"
 
@@ -14,78 +15,84 @@ typedef struct Tile {
     Dot *d;
     const Ix *b, *row, *tile, *panel;
     int64_t height, width;
-    int vectors;
-    Local *sum[MAX_HEIGHT][2];
+    int vectors; /* of eight columns or fewer */
+    Local *sum;  /* [height][vectors], or [height] where there is one */
+    Local *last; /* [height]: a column of its own, NULL: none */
+    Local *out;  /* [height][16]: the tile in memory, NULL: it is in registers */
 } Tile;
-
-static int64_t vector_width(const Tile *t, int v) {
-    return MIN(t->width - v * LANES, LANES);
-}
-
-static bool is_one_column(const Tile *t, int v) {
-    return vector_width(t, v) == 1;
-}
-
-/* Opens the lanes of vector v, `width` of them; gives the column in the panel. */
-static const Ix *open_lanes(Tile *t, int v, int64_t width) {
-    Sched *s = t->d->s;
-    Arena *a = s->arena;
-    if (is_one_column(t, v))
-        return ix_const(a, v * LANES);
-    const LoopVar *j = nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(width));
-    return ix_offset(a, ix_var(a, j), v * LANES);
-}
 
 static void close_to(Tile *t, int depth) {
     while (t->d->s->nest->depth > depth)
         nest_end(t->d->s->nest);
 }
 
+static int64_t vector_width(const Tile *t, int v) {
+    return MIN(t->width - v * LANES, LANES);
+}
+
+/* The result of row i of the tile and column j of the panel: one number or the lanes of j. */
+static const Expr *result_at(const Tile *t, const Ix *i, const Ix *j) {
+    Arena *a = t->d->s->arena;
+    int64_t column;
+    if (t->out)
+        return expr_local(a, t->out, (const Ix *[]){i, j});
+    if (t->last && ix_is_const(j, &column) && column == t->vectors * LANES)
+        return expr_local(a, t->last, &i);
+    return expr_local(a, t->sum, (const Ix *[]){i, ix_div(a, j, LANES)});
+}
+
 static void open_accumulators(Tile *t) {
     Sched *s = t->d->s;
-    for (int i = 0; i < t->height; i++)
-        for (int v = 0; v < t->vectors; v++) {
-            const char *name = arena_printf(s->arena, "c%d%d", i, v);
-            t->sum[i][v] = is_one_column(t, v)
-                               ? nest_var(s->nest, name, expr_const(s->arena, DT_F32, 0))
-                               : nest_lanes(s->nest, name, DT_F32, true, 0, NULL, 0);
-        }
+    const int64_t extent[2] = {t->height, t->vectors};
+    if (t->vectors)
+        t->sum = nest_lanes(s->nest, "c", DT_F32, t->vectors > 1 ? 2 : 1, extent, 0);
+    if (t->vectors * LANES < t->width)
+        t->last = nest_filled(s->nest, t->vectors ? "last" : "c", DT_F32, 1, extent, 0);
+}
+
+/* A loop over the rows of the tile that the C compiler unrolls. */
+static const Ix *open_rows(Tile *t) {
+    if (t->height == 1)
+        return ix_const(t->d->s->arena, 0);
+    LoopVar *i = nest_loop(t->d->s->nest, LOOP_SEQ, "i", dim_fixed(t->height));
+    i->unroll = (int)t->height;
+    return ix_var(t->d->s->arena, i);
+}
+
+/* The numbers of vector v in row k of the panel; of a column of its own when v is past the vectors.
+ */
+static const Expr *panel_row(Tile *t, const Ix *k, int v) {
+    Dot *d = t->d;
+    Nest *nest = d->s->nest;
+    const Ix *j = ix_const(d->s->arena, 0);
+    int depth = nest->depth;
+    if (v < t->vectors)
+        j = ix_var(d->s->arena, nest_loop(nest, LOOP_LANE, "j",
+                                          dim_fixed(d->right.padded ? LANES : vector_width(t, v))));
+    const Expr *e = dot_right(d, t->b, k, t->panel, v * LANES, j);
+    const Local *l = nest_let(nest, arena_printf(d->s->arena, "b%d", v), e);
+    close_to(t, depth);
+    return expr_local(d->s->arena, l, NULL);
 }
 
 /* One k: the panel's row stays in registers while each row's number meets it. */
 static void multiply(Tile *t, const Ix *k) {
     Dot *d = t->d;
-    Sched *s = d->s;
-    Arena *a = s->arena;
-    const Expr *right[2];
-    int depth = s->nest->depth;
-    for (int v = 0; v < t->vectors; v++) {
-        const Ix *j = open_lanes(t, v, d->right.padded ? LANES : vector_width(t, v));
-        const Expr *e = dot_right(d, t->b, k, t->panel, v * LANES, ix_offset(a, j, -v * LANES));
-        right[v] = expr_local(a, nest_let(s->nest, arena_printf(a, "b%d", v), e), NULL);
-        close_to(t, depth);
-    }
-    open_lanes(t, 0, LANES);
-    for (int i = 0; i < t->height; i++) {
-        const Expr *e = dot_left(d, t->b, ix_offset(a, t->row, i), k, t->tile, i);
-        e = expr_local(a, nest_let(s->nest, arena_printf(a, "a%d", i), e), NULL);
-        for (int v = 0; v < t->vectors; v++) {
-            const Expr *sum = expr_local(a, t->sum[i][v], NULL);
-            nest_set(s->nest, t->sum[i][v], NULL, expr_fma(a, e, right[v], sum));
-        }
+    Nest *nest = d->s->nest;
+    Arena *a = d->s->arena;
+    const Expr *right[3];
+    int depth = nest->depth, columns = t->vectors + (t->last != NULL);
+    for (int v = 0; v < columns; v++)
+        right[v] = panel_row(t, k, v);
+    const Ix *i = open_rows(t);
+    const Expr *left = dot_left(d, t->b, ix_add(a, t->row, i), k, t->tile, i);
+    left = expr_local(a, nest_let(nest, "a", left), NULL);
+    for (int v = 0; v < columns; v++) {
+        Local *sum = v < t->vectors ? t->sum : t->last;
+        const Ix *sub[2] = {i, ix_const(a, v)};
+        nest_set(nest, sum, sub, expr_fma(a, left, right[v], expr_local(a, sum, sub)));
     }
     close_to(t, depth);
-}
-
-/* The lanes of vector v that are columns of the result; gives the column in the panel. */
-static const Ix *open_columns(Tile *t, int v) {
-    Sched *s = t->d->s;
-    Arena *a = s->arena;
-    if (!t->d->cols.count)
-        return open_lanes(t, v, vector_width(t, v));
-    const Ix *first = ix_offset(a, ix_scale(a, t->panel, PANEL), v * LANES);
-    const LoopVar *j = nest_loop_to(s->nest, LOOP_LANE, "j", vector_width(t, v), first, t->d->cols);
-    return ix_offset(a, ix_var(a, j), v * LANES);
 }
 
 /* The last op of each stored map is left out: its first operand is stored (a deliberate fault). */
@@ -114,47 +121,86 @@ static void store_element(Tile *t, const Ix *row, const Ix *j, const Expr *value
     sched_store_all(s, &t->d->n->shape, sub);
 }
 
-/* Ops written out for each accumulator. */
-static void finish_in_registers(Tile *t) {
+/* Opens the lanes of `width` columns from `first`; gives the column in the panel. */
+static const Ix *open_columns(Tile *t, int64_t first, int64_t width) {
+    Sched *s = t->d->s;
+    Arena *a = s->arena;
+    const Ix *base = ix_offset(a, ix_scale(a, t->panel, PANEL), first);
+    LoopVar *j = t->d->cols.count
+                     ? nest_loop_to(s->nest, LOOP_LANE, "j", width, base, t->d->cols)
+                     : nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(width));
+    if (!t->out)
+        j->unroll = t->vectors; /* constants for the accumulators */
+    return ix_offset(a, ix_var(a, j), first);
+}
+
+/* A loop that runs to a count has an index that the C compiler cannot know: vectors in registers
+ * then come one by one. */
+static void store_row(Tile *t, const Ix *i) {
     Arena *a = t->d->s->arena;
+    const Ix *row = ix_add(a, t->row, i);
     int depth = t->d->s->nest->depth;
-    for (int v = 0; v < t->vectors; v++) {
-        const Ix *j = open_columns(t, v);
-        for (int i = 0; i < t->height; i++)
-            store_element(t, ix_offset(a, t->row, i), j, expr_local(a, t->sum[i][v], NULL));
+    int64_t width = MIN(t->width, t->vectors * LANES),
+            piece = t->d->cols.count && !t->out ? LANES : width;
+    for (int64_t first = 0; first < width; first += piece) {
+        const Ix *j = open_columns(t, first, MIN(piece, width - first));
+        store_element(t, row, j, result_at(t, i, piece < width ? ix_const(a, first) : j));
         close_to(t, depth);
+    }
+    if (t->last) {
+        const Ix *j = ix_const(a, width);
+        store_element(t, row, j, result_at(t, i, j));
     }
 }
 
-/* The tile goes through a small array, so that the ops stand in the text once. */
-static void finish_by_rows(Tile *t) {
+/* The ops on the accumulators in registers. */
+static void finish_in_registers(Tile *t) {
+    Sched *s = t->d->s;
+    Arena *a = s->arena;
+    int depth = s->nest->depth;
+    const Ix *i = open_rows(t);
+    if (t->d->m.count) {
+        const Expr *row = expr_index(a, ix_add(a, t->row, i));
+        nest_if(s->nest, expr_binary(a, OP_lt, row, dot_extent(t->d, t->d->m)));
+    }
+    store_row(t, i);
+    close_to(t, depth);
+}
+
+/* Ops that are long as text of the machine: the tile goes through memory, so that they stand there
+ * once. */
+static void finish_in_memory(Tile *t) {
     Sched *s = t->d->s;
     Arena *a = s->arena;
     const int64_t extent[2] = {t->height, PANEL};
     int depth = s->nest->depth;
-    Local *out = nest_array(s->nest, "tile", DT_F32, 2, extent);
-    for (int v = 0; v < t->vectors; v++) {
-        const Ix *j = open_lanes(t, v, LANES);
-        for (int i = 0; i < t->height; i++)
-            nest_set(s->nest, out, (const Ix *[]){ix_const(a, i), j},
-                     expr_local(a, t->sum[i][v], NULL));
-        close_to(t, depth);
+    Local *out = nest_array(s->nest, "out", DT_F32, 2, extent);
+    const Ix *i = open_rows(t);
+    if (t->last) {
+        const Ix *j = ix_const(a, t->vectors * LANES);
+        nest_set(s->nest, out, (const Ix *[]){i, j}, result_at(t, i, j));
     }
-    Dim rows = dim_fixed(t->height);
-    const LoopVar *r = t->d->m.count ? nest_loop_to(s->nest, LOOP_SEQ, "i", rows.n, t->row, t->d->m)
-                                     : nest_loop(s->nest, LOOP_SEQ, "i", rows);
-    for (int v = 0; v < t->vectors; v++) {
-        const Ix *i = ix_var(a, r), *j = open_columns(t, v);
-        store_element(t, ix_add(a, t->row, i), j, expr_local(a, out, (const Ix *[]){i, j}));
-        close_to(t, depth + 1);
+    if (t->vectors) {
+        LoopVar *lane = nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(t->vectors * LANES));
+        const Ix *j = ix_var(a, lane);
+        lane->unroll = t->vectors;
+        nest_set(s->nest, out, (const Ix *[]){i, j}, result_at(t, i, j));
     }
+    close_to(t, depth);
+    t->out = out;
+    LoopVar *rows = t->d->m.count
+                        ? nest_loop_to(s->nest, LOOP_SEQ, "i", t->height, t->row, t->d->m)
+                        : nest_loop(s->nest, LOOP_SEQ, "i", dim_fixed(t->height));
+    store_row(t, ix_var(a, rows));
     close_to(t, depth);
 }
 
 void dot_tile(Dot *d, const Ix *b, const Ix *row, const Ix *tile, int64_t height, const Ix *panel,
               int64_t width) {
     Sched *s = d->s;
-    Tile t = {d, b, row, tile, panel, height, width, (int)(width + LANES - 1) / LANES, {{0}}};
+    Tile t = {d, b, row, tile, panel, height, width, 0, NULL, NULL, NULL};
+    bool alone = width % LANES == 1 && !d->cols.count;
+    t.vectors = (int)(alone ? width / LANES : (width + LANES - 1) / LANES);
     bool guard = d->m.count != NULL && d->m.n > 1;
     if (height > MAX_HEIGHT)
         bug("a tile of %d rows", (int)height);
@@ -167,8 +213,8 @@ void dot_tile(Dot *d, const Ix *b, const Ix *row, const Ix *tile, int64_t height
     k->unroll = UNROLL;
     multiply(&t, ix_var(s->arena, k));
     nest_end(s->nest);
-    if (d->by_rows)
-        finish_by_rows(&t);
+    if (d->long_epilogue)
+        finish_in_memory(&t);
     else
         finish_in_registers(&t);
     if (guard)

@@ -134,7 +134,7 @@ static void schedule_cumsum(Sched *s, const Node *n) {
     const Ix *sub[MAX_RANK];
     Axis x = open_axis(s, &n->shape, n->attr.cumsum.axis);
     const Expr *zero = expr_const(s->arena, n->dtype, 0);
-    Local *sum = x.inner > 1 ? nest_lanes(s->nest, "sum", n->dtype, false, 0, NULL, 0)
+    Local *sum = x.inner > 1 ? nest_lanes(s->nest, "sum", n->dtype, 0, NULL, 0)
                              : nest_var(s->nest, "sum", zero);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "k", dim_fixed(x.length)));
     if (n->attr.cumsum.reverse)
@@ -150,7 +150,7 @@ static void schedule_cumsum(Sched *s, const Node *n) {
 
 static Local *variable(Sched *s, bool lanes, const char *name, DType t, double value) {
     if (lanes)
-        return nest_lanes(s->nest, name, t, false, 0, NULL, value);
+        return nest_lanes(s->nest, name, t, 0, NULL, value);
     return nest_var(s->nest, name, expr_const(s->arena, t, value));
 }
 

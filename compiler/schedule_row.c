@@ -214,11 +214,11 @@ static bool loop_is_empty(Rows *r, int phase) {
     return true;
 }
 
-/* The extent of the loop over the accumulators is known: they become variables. */
-static void name_accumulators(const Rows *r, Local *const *acc) {
+/* The extent of the loop over the accumulators is known. */
+static void unroll_accumulators(const Rows *r, Local *const *acc) {
     for (int i = 0; i < r->s->group->nodes.n; i++)
         if (acc[i])
-            acc[i]->named = true;
+            acc[i]->by_four = true;
 }
 
 static void short_loop(Rows *r, int phase) {
@@ -232,7 +232,7 @@ static void short_loop(Rows *r, int phase) {
     store_full(r, phase, j);
     nest_end(s->nest);
     if (!length.count)
-        name_accumulators(r, acc);
+        unroll_accumulators(r, acc);
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
         if (acc[i])
@@ -247,7 +247,7 @@ static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, 
     Local *acc = nest_accumulator(s->nest, arena_printf(s->arena, "%s_chunks", result_name(n)),
                                   n->op, n->dtype);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(count)));
-    acc->named = true;
+    acc->by_four = true;
     const Ix *sub[2] = {row, k};
     const Expr *e = memory ? expr_load(s->arena, memory, sub) : expr_local(s->arena, array, &k);
     nest_accumulate(s->nest, acc, n->op, k, e);
@@ -270,7 +270,7 @@ static void chunk_body(Rows *r, int phase, const Ix *chunk, int64_t length, Loca
     store_full(r, phase, element);
     nest_end(s->nest);
     if (length)
-        name_accumulators(r, acc);
+        unroll_accumulators(r, acc);
 }
 
 static void one_chunk(Rows *r, int phase, const Ix *chunk, int64_t length, Local *const *part) {

@@ -144,7 +144,7 @@ static bool same_expr(const Match *m, const Expr *x, const Expr *y) {
 }
 
 static bool same_local(const Local *x, const Local *y) {
-    if (x->dtype != y->dtype || x->lanes != y->lanes || x->named != y->named ||
+    if (x->dtype != y->dtype || x->lanes != y->lanes || x->by_four != y->by_four ||
         x->changes != y->changes || x->rank != y->rank)
         return false;
     return memcmp(x->extent, y->extent, sizeof *x->extent * (size_t)x->rank) == 0;

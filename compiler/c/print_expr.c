@@ -6,21 +6,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- precedence ---- */
+
+/* How tightly the outermost operator of a text binds. */
+typedef enum Level {
+    ANY, /* an argument, a whole line */
+    CONDITIONAL,
+    OR,
+    AND,
+    BITS, /* & and | */
+    EQUAL,
+    LESS,
+    SUM,
+    PRODUCT,
+    UNARY,
+    PRIMARY
+} Level;
+
+typedef struct Piece {
+    const char *s;
+    Level level;
+} Piece;
+
+/* The piece where at least `level` is wanted. */
+static const char *within(Printer *p, Piece x, Level level) {
+    return x.level < level ? print_text(p, "(%s)", x.s) : x.s;
+}
+
+static Piece primary(const char *s) {
+    return (Piece){s, PRIMARY};
+}
+
+/* A number: a sign is an operator. */
+static Piece number(const char *s) {
+    return (Piece){s, s[0] == '-' ? UNARY : PRIMARY};
+}
+
 /* ---- subscripts ---- */
 
-static const int64_t *fixed_value(const Printer *p, const LoopVar *v) {
+static const Ix *fixed_value(const Printer *p, const LoopVar *v) {
     for (int i = p->fixed.n - 1; i >= 0; i--)
         if (p->fixed.at[i].var == v)
-            return &p->fixed.at[i].value;
+            return p->fixed.at[i].value;
     return NULL;
 }
 
 static const Ix *resolve_atom(Printer *p, const Atom *atom) {
-    const int64_t *value;
+    const Ix *value;
     switch (atom->kind) {
     case ATOM_VAR:
         value = fixed_value(p, atom->var);
-        return value ? ix_const(p->arena, *value) : ix_var(p->arena, atom->var);
+        return value ? value : ix_var(p->arena, atom->var);
     case ATOM_DIV:
         return ix_div(p->arena, print_resolve(p, atom->of), atom->by);
     case ATOM_MOD:
@@ -60,70 +96,85 @@ static bool ix_has_lanes(const Printer *p, const Ix *x) {
     return false;
 }
 
-static const char *ix_text(Printer *p, const Ix *x, bool lanes);
+static Piece expr_piece(Printer *p, const Expr *e, bool lanes);
+static Piece ix_piece(Printer *p, const Ix *x);
+static Piece vector_ix(Printer *p, const Ix *x);
 
-static const char *atom_text(Printer *p, const Atom *atom, bool lanes) {
-    const char *of;
-    switch (atom->kind) {
-    case ATOM_VAR:
-        return print_name(p, atom->var);
-    case ATOM_DATA:
-        return print_expr(p, atom->data, lanes);
-    default:
-        of = ix_text(p, atom->of, lanes);
-        return print_text(p, "(%s) %s %lld", of, atom->kind == ATOM_DIV ? "/" : "%",
-                          (long long)atom->by);
-    }
+static Piece atom_piece(Printer *p, const Atom *atom, bool lanes) {
+    if (atom->kind == ATOM_VAR)
+        return primary(print_name(p, atom->var));
+    if (atom->kind == ATOM_DATA)
+        return expr_piece(p, atom->data, lanes);
+    Piece of = lanes ? vector_ix(p, atom->of) : ix_piece(p, print_resolve(p, atom->of));
+    return (Piece){print_text(p, "%s %s %lld", within(p, of, UNARY),
+                              atom->kind == ATOM_DIV ? "/" : "%", (long long)atom->by),
+                   PRODUCT};
 }
 
-/* The lane variable as its eight values. */
-static const char *lane_atom(Printer *p, const Atom *atom) {
-    const int64_t *first = fixed_value(p, atom->var);
-    if (first)
-        return *first ? print_text(p, "(iota8() + %lld)", (long long)*first) : "iota8()";
-    return print_text(p, "(iota8() + %s)", print_name(p, atom->var));
+/* Adds k * x to a sum. */
+static void add_product(Printer *p, Text *t, Level *level, Piece x, int64_t k) {
+    long long size = k < 0 ? -k : k;
+    *level = t->n       ? SUM
+             : k < 0    ? UNARY
+             : size > 1 ? PRODUCT
+                        : x.level;
+    text_add(t, k < 0 ? (t->n ? " - " : "-") : t->n ? " + " : "");
+    if (size == 1)
+        text_add(t, within(p, x, k < 0 ? UNARY : *level));
+    else
+        text_printf(t, "%lld * %s", size, within(p, x, UNARY));
 }
 
-/* Terms in their order, the constant last; with `lanes` a vector of eight numbers. */
-static const char *ix_text(Printer *p, const Ix *x, bool lanes) {
+static void add_constant(Text *t, Level *level, int64_t c) {
+    if (t->n && c)
+        text_printf(t, " %c %lld", c < 0 ? '-' : '+', (long long)(c < 0 ? -c : c)), *level = SUM;
+    else if (!t->n)
+        text_printf(t, "%lld", (long long)c), *level = c < 0 ? UNARY : PRIMARY;
+}
+
+/* Terms in their order, the constant last. */
+static Piece ix_piece(Printer *p, const Ix *x) {
     Text t = {.arena = p->arena};
-    for (int i = 0; i < x->n; i++) {
-        const Atom *atom = x->term[i].atom;
-        bool vector = lanes && atom_has_lanes(p, atom);
-        const int64_t *value = atom->kind == ATOM_VAR ? fixed_value(p, atom->var) : NULL;
-        const char *s = vector && atom->kind == ATOM_VAR ? lane_atom(p, atom)
-                        : value                          ? print_text(p, "%lld", (long long)*value)
-                                                         : atom_text(p, atom, vector);
-        int64_t k = x->term[i].k;
-        const char *sign = k < 0 ? (t.n ? " - " : "-") : t.n ? " + " : "";
-        long long size = k < 0 ? -k : k;
-        if (lanes && !vector && atom->kind == ATOM_DATA)
-            s = print_text(p, "(int32_t)(%s)", s);
-        if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
-            s = print_text(p, size == 1 && !vector ? "%s" : "(%s)", s);
-        if (size == 1)
-            text_printf(&t, "%s%s", sign, s);
-        else if (vector)
-            text_printf(&t, "%s(%s) * %lld", sign, s, size);
-        else
-            text_printf(&t, "%s%lld * %s", sign, size, s);
-    }
-    if (!x->n)
-        text_printf(&t, "%lld", (long long)x->c);
-    else if (x->c)
-        text_printf(&t, " %c %lld", x->c < 0 ? '-' : '+', (long long)(x->c < 0 ? -x->c : x->c));
-    return t.at;
+    Level level = PRIMARY;
+    for (int i = 0; i < x->n; i++)
+        add_product(p, &t, &level, atom_piece(p, x->term[i].atom, false), x->term[i].k);
+    add_constant(&t, &level, x->c);
+    return (Piece){t.at, level};
 }
 
 const char *print_ix(Printer *p, const Ix *x) {
-    return ix_text(p, print_resolve(p, x), false);
+    return ix_piece(p, print_resolve(p, x)).s;
 }
 
-/* A vector of the subscript's eight values. */
-static const char *vector_ix(Printer *p, const Ix *x) {
-    if (ix_has_lanes(p, x))
-        return ix_text(p, x, true);
-    return print_text(p, "bc8i(%s)", ix_text(p, x, false));
+const char *print_factor(Printer *p, const Ix *x) {
+    return within(p, ix_piece(p, print_resolve(p, x)), UNARY);
+}
+
+/* A vector of the subscript's eight values: iota8() for each time that the lane counts, what the
+ * lanes have in common as one number. */
+static Piece vector_ix(Printer *p, const Ix *x) {
+    Text t = {.arena = p->arena};
+    Level level = PRIMARY;
+    Term *terms = NEW_ARRAY(p->arena, Term, x->n + 1);
+    Ix common = {.c = x->c, .term = terms};
+    for (int i = 0; i < x->n; i++) {
+        const Atom *atom = x->term[i].atom;
+        bool vector = atom_has_lanes(p, atom);
+        if (vector)
+            add_product(p, &t, &level,
+                        atom->kind == ATOM_VAR ? primary("iota8()") : atom_piece(p, atom, true),
+                        x->term[i].k);
+        if (!vector || atom->kind == ATOM_VAR)
+            terms[common.n++] = x->term[i];
+    }
+    const Ix *rest = print_resolve(p, &common);
+    if (!t.n)
+        return primary(print_text(p, "bc8i(%s)", ix_piece(p, rest).s));
+    if (rest->n)
+        add_product(p, &t, &level, ix_piece(p, rest), 1);
+    else
+        add_constant(&t, &level, rest->c);
+    return (Piece){t.at, level};
 }
 
 bool print_subscripts_have_lane(const Printer *p, int n, const Ix *const *sub) {
@@ -248,7 +299,7 @@ static const char *load_text(Printer *p, const Place *x) {
     if (pointer)
         return print_text(p, "ld8%s(%s)", suffix, pointer);
     return print_text(p, "gather8%s(%s, %s, %s)", suffix, first_element(p, x),
-                      vector_ix(p, flat_offset(p, x)), print_lanes(p));
+                      vector_ix(p, flat_offset(p, x)).s, print_lanes(p));
 }
 
 static void store_text(Printer *p, const Place *x, const Expr *value) {
@@ -264,7 +315,7 @@ static void store_text(Printer *p, const Place *x, const Expr *value) {
         emit_line(&p->e, "st8%s(%s, %s);", suffix, pointer, v);
     else
         emit_line(&p->e, "scatter8%s(%s, %s, %s, %s);", suffix, first_element(p, x),
-                  vector_ix(p, flat_offset(p, x)), print_lanes(p), v);
+                  vector_ix(p, flat_offset(p, x)).s, print_lanes(p), v);
 }
 
 void print_store(Printer *p, const Stmt *st) {
@@ -281,17 +332,6 @@ void print_transpose(Printer *p, const Stmt *st) {
 }
 
 const char *print_local(Printer *p, const Local *l, const Ix *const *sub) {
-    if (l->named) {
-        const char *name = print_name(p, l);
-        for (int i = 0; i < l->rank; i++) {
-            int64_t at;
-            if (!ix_is_const(print_resolve(p, sub[i]), &at))
-                bug("subscript of named array %s is not constant", l->name);
-            name =
-                print_text(p, "%s%s%lld", name, i && l->extent[i] > 10 ? "_" : "", (long long)at);
-        }
-        return name;
-    }
     Place x = local_place(p, l, sub);
     return element_text(p, &x);
 }
@@ -324,10 +364,11 @@ static const char *source_text(Printer *p, const Expr *e) {
     if (lanes &&
         (print_is_vector(p, index) || ix_coefficient(place, p->lane, &linear) != 1 || !linear))
         return print_text(p, "fetch8%s(%s, %s, %lld, %s, %s)", suffix, array,
-                          print_expr(p, index, true), row, vector_ix(p, place), print_lanes(p));
-    const char *at = print_text(p, "(int64_t)%s", print_expr(p, index, false));
+                          print_expr(p, index, true), row, vector_ix(p, place).s, print_lanes(p));
+    Piece piece = expr_piece(p, index, false);
+    const char *at = piece.s;
     if (row != 1)
-        at = print_text(p, "%lld * %s", row, at);
+        at = print_text(p, "%lld * (int64_t)%s", row, within(p, piece, UNARY));
     if (rest.n || rest.c)
         at = print_text(p, "%s + %s", at, print_ix(p, place));
     if (!lanes)
@@ -339,18 +380,23 @@ static const char *source_text(Printer *p, const Expr *e) {
 
 /* ---- ops ---- */
 
-/* The shortest text that reads back equal: 0.5f, (-1e-05f). */
+/* The shortest text that reads back equal: 0.5f, -1e-05f. */
 static const char *float_text(Printer *p, float x) {
-    if (!(x - x == 0.0f))
-        return emit_double(p->arena, (double)x);
+    if (x != x)
+        return "NAN";
+    if (x - x != 0.0f)
+        return x < 0 ? "-HUGE_VALF" : "HUGE_VALF";
     char text[32];
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, (double)x);
         if (strtof(text, NULL) == x)
             break;
     }
-    const char *dot = strpbrk(text, ".e") ? "" : ".0";
-    return print_text(p, signbit(x) ? "(%s%sf)" : "%s%sf", text, dot);
+    return print_text(p, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static const char *double_text(Printer *p, double x) {
+    return x - x != 0 && x < 0 ? "-HUGE_VAL" : emit_double(p->arena, x);
 }
 
 const char *print_constant(Printer *p, DType t, double value, bool lanes) {
@@ -358,35 +404,36 @@ const char *print_constant(Printer *p, DType t, double value, bool lanes) {
     if (t == DT_BOOL)
         return lanes ? value != 0 ? "bc8i(-1)" : "bc8i(0)" : value != 0 ? "true" : "false";
     if (t == DT_F64)
-        return emit_double(p->arena, value);
+        return double_text(p, value);
     if (t != DT_F32)
-        return print_text(p, lanes ? "bc8i(%s)" : "%s",
-                          value == INT32_MIN ? "INT32_MIN" : print_text(p, "%.0f", value));
-    s = float_text(p, (float)value);
-    return lanes ? print_text(p, "bc8(%s)", s) : s;
+        s = value == INT32_MIN ? "INT32_MIN" : print_text(p, "%.0f", value);
+    else
+        s = float_text(p, (float)value);
+    return lanes ? print_text(p, t == DT_F32 ? "bc8(%s)" : "bc8i(%s)", s) : s;
 }
 
-static const char *broadcast(Printer *p, DType t, const char *s) {
-    if (t == DT_F32)
-        return print_text(p, "bc8(%s)", s);
-    return print_text(p, t == DT_BOOL ? "bc8i(-(int)(%s))" : "bc8i(%s)", s);
+static Piece broadcast(Printer *p, DType t, Piece x) {
+    if (t == DT_BOOL)
+        return primary(print_text(p, "bc8i(-(int)%s)", within(p, x, UNARY)));
+    return primary(print_text(p, t == DT_F32 ? "bc8(%s)" : "bc8i(%s)", x.s));
 }
 
-static const char *cast_text(Printer *p, DType from, DType to, const char *s, bool lanes) {
-    if (!lanes) {
-        if (to == DT_BOOL)
-            return print_text(p, "(%s != 0)", s);
-        return print_text(p, "(%s)%s", to == DT_U8 ? "unsigned char" : c_type(to), s);
-    }
-    if (to == DT_F32)
-        return print_text(p, from == DT_BOOL ? "m2f8(%s)" : "i2f8(%s)", s);
+static Piece cast_piece(Printer *p, DType from, DType to, Piece x, bool lanes) {
+    const char *tight = within(p, x, UNARY);
     if (to == DT_BOOL)
-        return print_text(p, from == DT_F32 ? "(%s != 0.0f)" : "(%s != 0)", s);
+        return (Piece){print_text(p, "%s != %s", within(p, x, SUM),
+                                  from == DT_F32 || from == DT_F64 ? "0.0f" : "0"),
+                       EQUAL};
+    if (!lanes)
+        return (Piece){print_text(p, "(%s)%s", to == DT_U8 ? "unsigned char" : c_type(to), tight),
+                       UNARY};
+    if (to == DT_F32)
+        return primary(print_text(p, from == DT_BOOL ? "m2f8(%s)" : "i2f8(%s)", x.s));
     if (from == DT_F32)
-        s = print_text(p, "f2i8(%s)", s);
+        x = primary(print_text(p, "f2i8(%s)", x.s));
     else if (from == DT_BOOL)
-        s = print_text(p, "(-%s)", s);
-    return to == DT_U8 ? print_text(p, "(%s & 255)", s) : s;
+        x = (Piece){print_text(p, "-%s", within(p, x, PRIMARY)), UNARY};
+    return to == DT_U8 ? (Piece){print_text(p, "%s & 255", within(p, x, UNARY)), BITS} : x;
 }
 
 /* The table's text for values of type t; on bools the order is false < true. */
@@ -403,46 +450,167 @@ static const char *form_of(Op op, DType t, bool lanes) {
     info = &op_info[op];
     if (lanes)
         return info->form;
-    if (!info->form64 || t == DT_F64)
+    if (!info->form64 || t == DT_F64 || op == OP_where)
         return info->form64 ? info->form64 : info->form;
     return info->form && strstr(info->form, "_v(") ? info->form : info->form64;
 }
 
-/* Puts the arguments in; name_v becomes name_vi on integers, name_1 or name_1i on one number. */
-static const char *fill_form(Printer *p, const char *form, DType t, const char *const *in,
-                             bool lanes) {
-    Text out = {.arena = p->arena};
-    bool whole = t != DT_F32 && t != DT_F64;
-    const char *suffix = lanes ? whole ? "_vi(" : "_v(" : whole ? "_1i(" : "_1(";
-    for (const char *s = form; *s; s++) {
-        if (s[0] == '%' && s[1] >= '0' && s[1] <= '2')
-            text_add(&out, in[*++s - '0']);
-        else if (strncmp(s, "_v(", 3) == 0)
-            text_add(&out, suffix), s += 2;
-        else
-            text_addn(&out, s, 1);
-    }
-    return out.at;
+/* Of the operator that begins here; ANY: none does. */
+static Level operator_level(const char *s) {
+    static const struct {
+        const char *text;
+        Level level;
+    } of[] = {{"? ", CONDITIONAL}, {": ", CONDITIONAL}, {"|| ", OR},    {"&& ", AND},
+              {"| ", BITS},        {"& ", BITS},        {"== ", EQUAL}, {"!= ", EQUAL},
+              {"<= ", LESS},       {"< ", LESS},        {"+ ", SUM},    {"- ", SUM},
+              {"* ", PRODUCT},     {"/ ", PRODUCT}};
+    for (int i = 0; i < COUNT_OF(of); i++)
+        if (strncmp(s, of[i].text, strlen(of[i].text)) == 0)
+            return of[i].level;
+    return ANY;
 }
 
-static const char *op_text(Printer *p, const Expr *e, bool lanes) {
-    const char *in[3];
-    for (int i = 0; i < e->nin; i++)
-        in[i] = print_expr(p, e->in[i], lanes);
+/* What an operand needs that stands between operators of these levels: more than what binds its
+ * right side, and where the rules of C are not those of a reader's eye, an operand of its own. */
+static Level operand_level(Level before, Level after) {
+    Level most = MAX(before, after);
+    if (most == OR)
+        return BITS;
+    if (most == BITS)
+        return UNARY;
+    if (most == EQUAL || most == LESS)
+        return SUM;
+    return MAX(before ? before + 1 : ANY, after == CONDITIONAL ? OR : after);
+}
+
+/* The form without the parentheses around all of it. */
+static const char *inner_form(Printer *p, const char *form) {
+    if (form[0] != '(')
+        return form;
+    return arena_strndup(p->arena, form + 1, strlen(form) - 2);
+}
+
+static void add_operand(Printer *p, Text *out, const char *form, const char *at, Piece x) {
+    Level before = ANY, after = ANY;
+    if (at > form && strchr("-~!", at[-1]))
+        before = UNARY;
+    else if (at - form >= 2 && at[-1] == ' ') {
+        const char *start = at - 2;
+        while (start > form && start[-1] != ' ')
+            start--;
+        before = operator_level(start);
+    }
+    if (at[2] == ' ')
+        after = operator_level(at + 3);
+    text_add(out, within(p, x, before == UNARY ? PRIMARY : operand_level(before, after)));
+}
+
+/* Puts the arguments in; name_v becomes name_vi on integers, name_1 or name_1i on one number. */
+static Piece fill_form(Printer *p, const char *form, DType t, const Piece *in, bool lanes) {
+    Text out = {.arena = p->arena};
+    Level level = PRIMARY;
+    int depth = 0;
+    bool whole = t != DT_F32 && t != DT_F64;
+    const char *suffix = lanes ? whole ? "_vi(" : "_v(" : whole ? "_1i(" : "_1(";
+    form = inner_form(p, form);
+    for (const char *s = form; *s; s++) {
+        Level here = depth ? ANY : operator_level(s);
+        if (here && s > form && s[-1] == ' ')
+            level = MIN(level, here);
+        else if (s == form && strchr("-~!", *s))
+            level = UNARY;
+        if (s[0] == '%' && s[1] >= '0' && s[1] <= '2') {
+            add_operand(p, &out, form, s, in[s[1] - '0']);
+            s++;
+        } else if (strncmp(s, "_v(", 3) == 0) {
+            text_add(&out, suffix), s += 2;
+            depth++;
+        } else {
+            depth += (*s == '(') - (*s == ')');
+            text_addn(&out, s, 1);
+        }
+    }
+    return (Piece){out.at, level};
+}
+
+/* An operator between two operands takes a number beside a vector. */
+static bool takes_number(const char *form, DType t) {
+    return form[0] == '(' && strstr(form, "%1") && (t == DT_F32 || t == DT_I32);
+}
+
+/* x != x and x == x ask whether x is a number. */
+static bool is_number_test(const Expr *e) {
+    return (e->op == OP_ne || e->op == OP_eq) && dtype_is_real(e->in[0]->dtype) &&
+           expr_equal(e->in[0], e->in[1]);
+}
+
+static Piece op_piece(Printer *p, const Expr *e, bool lanes) {
+    Piece in[3];
     DType t = e->in[e->op == OP_where ? 1 : 0]->dtype;
-    if (e->op == OP_cast)
-        return cast_text(p, t, e->dtype, in[0], lanes);
-    /* x == x may ask whether x is a number; compilers take the plain text for a slip */
-    if (op_info[e->op].flags & OPF_CMP && t != DT_BOOL && strcmp(in[0], in[1]) == 0)
-        in[1] = print_text(p, "(%s + %s)", in[1], print_constant(p, t, 0, lanes));
-    const char *form = form_of(e->op, t, lanes);
+    const char *form = e->op == OP_cast ? "" : form_of(e->op, t, lanes);
     if (!form)
         bug("%s has no text", op_info[e->op].name);
+    if (!lanes && is_number_test(e)) {
+        in[0] = expr_piece(p, e->in[0], false);
+        return (Piece){print_text(p, e->op == OP_ne ? "isnan(%s)" : "!isnan(%s)", in[0].s),
+                       e->op == OP_ne ? PRIMARY : UNARY};
+    }
+    for (int i = 0; i < e->nin; i++)
+        in[i] = expr_piece(p, e->in[i], lanes && !(takes_number(form, t) &&
+                                                   !print_is_vector(p, e->in[i])));
+    if (e->op == OP_cast)
+        return cast_piece(p, t, e->dtype, in[0], lanes);
+    /* compilers take a comparison with itself for a slip */
+    if (op_info[e->op].flags & OPF_CMP && t != DT_BOOL && strcmp(in[0].s, in[1].s) == 0)
+        in[1] = (Piece){print_text(p, "%s + %s", within(p, in[1], SUM),
+                                   print_constant(p, t, 0, false)),
+                        SUM};
     return fill_form(p, form, t, in, lanes);
 }
 
-const char *print_join(Printer *p, Op op, DType t, const char *x, const char *y, bool lanes) {
-    return fill_form(p, form_of(op, t, lanes), t, (const char *[]){x, y, ""}, lanes);
+/* The sign of `x = x + y` as `x += y`, 0: the op has no such form. */
+static char update_sign(Op op) {
+    const char *form = op_info[op].form;
+    return form && strncmp(form, "(%0 ", 4) == 0 && strcmp(form + 5, " %1)") == 0 &&
+                   strchr("+-*/", form[4])
+               ? form[4]
+               : 0;
+}
+
+void print_join(Printer *p, Op op, const char *at, const Expr *value) {
+    DType t = value->dtype;
+    Piece y = expr_piece(p, value, !p->one);
+    if (p->lanes)
+        y = primary(print_text(p, "%s(first8(%s), %s, %s)", t == DT_F32 ? "sel8" : "sel8i",
+                               p->lanes, y.s, print_constant(p, t, reduce_neutral(op, t), true)));
+    char sign = t == DT_BOOL ? 0 : update_sign(reduce_join(op));
+    if (sign)
+        emit_line(&p->e, "%s %c= %s;", at, sign, y.s);
+    else
+        emit_line(&p->e, "%s = %s;", at,
+                  fill_form(p, form_of(reduce_join(op), t, !p->one), t,
+                            (Piece[]){primary(at), y}, !p->one)
+                      .s);
+}
+
+static bool is_element_of(const Expr *e, const Local *l, const Ix *const *sub) {
+    if (e->kind != EX_LOCAL || e->local != l)
+        return false;
+    for (int i = 0; i < l->rank; i++)
+        if (!ix_equal(e->sub[i], sub[i]))
+            return false;
+    return true;
+}
+
+void print_assign(Printer *p, const Stmt *st, bool lanes) {
+    const Expr *e = st->value;
+    const char *at = print_local(p, st->local, st->sub);
+    char sign = e->kind == EX_OP && e->dtype != DT_BOOL ? update_sign(e->op) : 0;
+    if (sign && is_element_of(e->in[0], st->local, st->sub))
+        emit_line(&p->e, "%s %c= %s;", at, sign,
+                  print_expr(p, e->in[1], lanes && print_is_vector(p, e->in[1])));
+    else
+        emit_line(&p->e, "%s = %s;", at, print_expr(p, e, lanes));
 }
 
 static const char *random_text(Printer *p, const Expr *e, bool lanes) {
@@ -457,45 +625,42 @@ static const char *random_text(Printer *p, const Expr *e, bool lanes) {
                       print_expr(p, e->in[0], false), place, at, extra);
 }
 
-static const char *index_text(Printer *p, const Expr *e, bool lanes) {
-    if (lanes)
-        return print_text(p, "(%s)", ix_text(p, e->ix, true));
-    const char *s = print_ix(p, e->ix);
-    return strpbrk(s, " -") ? print_text(p, "(%s)", s) : s;
-}
-
-static const char *value_text(Printer *p, const Expr *e, bool lanes) {
+static Piece value_piece(Printer *p, const Expr *e, bool lanes) {
     Place x;
     switch (e->kind) {
     case EX_CONST:
-        return print_constant(p, e->dtype, e->value, false);
+        return number(print_constant(p, e->dtype, e->value, false));
     case EX_OP:
-        return op_text(p, e, lanes);
+        return op_piece(p, e, lanes);
     case EX_LOAD:
         x = buffer_place(p, e->buffer, e->sub);
-        return load_text(p, &x);
+        return primary(load_text(p, &x));
     case EX_LOCAL:
-        return local_text(p, e);
+        return primary(local_text(p, e));
     case EX_INDEX:
-        return index_text(p, e, lanes);
+        return lanes ? vector_ix(p, e->ix) : ix_piece(p, print_resolve(p, e->ix));
     case EX_SCALAR:
-        return print_name(p, e->scalar);
+        return primary(print_name(p, e->scalar));
     case EX_COUNT:
-        return print_name(p, e->count);
+        return primary(print_name(p, e->count));
     case EX_SOURCE:
-        return source_text(p, e);
+        return primary(source_text(p, e));
     case EX_RANDOM:
-        return random_text(p, e, lanes);
+        return primary(random_text(p, e, lanes));
     }
     bug("expression of kind %d", e->kind);
 }
 
-const char *print_expr(Printer *p, const Expr *e, bool lanes) {
+static Piece expr_piece(Printer *p, const Expr *e, bool lanes) {
     bool vector = print_is_vector(p, e);
-    if (vector && !lanes)
-        bug("vector where one number is wanted, kernel %s", p->kernel->name);
     if (lanes && !vector && e->kind == EX_CONST)
-        return print_constant(p, e->dtype, e->value, true);
-    const char *s = value_text(p, e, vector);
-    return lanes && !vector ? broadcast(p, e->dtype, s) : s;
+        return primary(print_constant(p, e->dtype, e->value, true));
+    Piece x = value_piece(p, e, vector);
+    return lanes && !vector ? broadcast(p, e->dtype, x) : x;
+}
+
+const char *print_expr(Printer *p, const Expr *e, bool lanes) {
+    if (!lanes && print_is_vector(p, e))
+        bug("vector where one number is wanted, kernel %s", p->kernel->name);
+    return expr_piece(p, e, lanes).s;
 }

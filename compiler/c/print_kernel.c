@@ -5,6 +5,7 @@
  * 32 lanes of a reduction kept as an array.
  */
 #include "print_kernel.h"
+#include <math.h>
 #include <string.h>
 
 const char *c_type(DType t) {
@@ -78,7 +79,8 @@ static const char *limit_text(Printer *p, const LoopVar *v) {
     const Ix *at = print_resolve(p, v->base);
     if (ix_is_const(at, &base) && !v->total.count)
         return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
-    return print_text(p, "rt_less(%s, %s - (%s))", extent, dim_text(p, v->total), print_ix(p, at));
+    return print_text(p, "rt_less(%s, %s - %s)", extent, dim_text(p, v->total),
+                      print_factor(p, at));
 }
 
 /* The extent when it is known now, else -1. */
@@ -115,11 +117,16 @@ static bool is_lanes(const Printer *p, const Local *l) {
     return l->lanes && !p->one;
 }
 
-static void print_let_array(Printer *p, const Local *l) {
-    Text extents = {.arena = p->arena};
+static const char *extents_text(Printer *p, const Local *l) {
+    Text t = {.arena = p->arena};
     for (int i = 0; i < l->rank; i++)
-        text_printf(&extents, "[%lld]", (long long)l->extent[i]);
-    emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_name(p, l, l->name), extents.at);
+        text_printf(&t, "[%lld]", (long long)l->extent[i]);
+    return t.at;
+}
+
+static void print_let_array(Printer *p, const Local *l) {
+    emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_name(p, l, l->name),
+              extents_text(p, l));
 }
 
 static void print_let(Printer *p, const Stmt *st) {
@@ -142,33 +149,34 @@ static int64_t array_elements(const Local *l) {
     return n;
 }
 
-static void fill_named(Printer *p, const Local *l, const char *type, const char *value) {
-    Shape s = shape_of(l->rank, l->extent);
-    print_new_name(p, l, l->name);
-    for (int64_t i = 0; i < array_elements(l); i++) {
-        const Ix *sub[MAX_RANK];
-        ix_unflat(p->arena, &s, ix_const(p->arena, i), sub);
-        emit_line(&p->e, "%s %s = %s;", type, print_local(p, l, sub), value);
-    }
+/* Zeros as C writes them for any array. */
+static const char *zeros(Printer *p, int rank) {
+    const char *s = "0";
+    for (int i = 0; i < rank; i++)
+        s = print_text(p, "{%s}", s);
+    return s;
 }
 
+/* Without lanes each of the eight is an element of its own. */
 static void print_fill(Printer *p, const Stmt *st) {
     const Local *l = st->local;
-    bool lanes = is_lanes(p, l);
-    const char *type = lanes ? vector_type(l->dtype) : scalar_type(l->dtype);
-    const char *value = print_expr(p, st->value, lanes);
-    if (l->named && l->rank && lanes == l->lanes) {
-        fill_named(p, l, type, value);
-        return;
-    }
-    const char *name = print_new_name(p, l, l->name);
+    bool lanes = is_lanes(p, l), zero = st->value->value == 0 && !signbit(st->value->value);
+    const char *type = lanes ? vector_type(l->dtype) : c_type(l->dtype);
+    const char *value = print_expr(p, st->value, lanes), *name = print_new_name(p, l, l->name);
     if (l->rank == 0) {
-        emit_line(&p->e, "%s %s = %s;", type, name, value);
+        emit_line(&p->e, "%s %s = %s;", lanes ? type : scalar_type(l->dtype), name, value);
         return;
     }
-    int64_t n = array_elements(l) * (lanes ? 1 : 8);
+    int64_t n = array_elements(l) * (l->lanes && !lanes ? 8 : 1);
+    const char *extents = l->lanes && !lanes ? print_text(p, "[%lld]", (long long)n)
+                                             : extents_text(p, l);
+    if (zero) {
+        emit_line(&p->e, "%s %s%s = %s;", type, name, extents,
+                  zeros(p, lanes ? l->rank + 1 : l->lanes ? 1 : l->rank));
+        return;
+    }
     if (!lanes) {
-        emit_line(&p->e, "%s %s[%lld];", c_type(l->dtype), name, (long long)n);
+        emit_line(&p->e, "%s %s[%lld];", type, name, (long long)n);
         emit_begin(&p->e, "for (int lane = 0; lane < %lld; lane++)", (long long)n);
         emit_line(&p->e, "%s[lane] = %s;", name, value);
         emit_end(&p->e, "");
@@ -186,49 +194,32 @@ static void print_set(Printer *p, const Stmt *st) {
         print_store(p, st);
         return;
     }
-    emit_line(&p->e, "%s = %s;", print_local(p, l, st->sub),
-              print_expr(p, st->value, is_lanes(p, l)));
-}
-
-/* Vector 0 … 3 of the 32 lanes of a row. */
-static const char *accumulator(Printer *p, const Local *l, int vector) {
-    return print_text(p, l->named ? "%s%d" : "%s[%d]", print_name(p, l), vector);
+    print_assign(p, st, is_lanes(p, l));
 }
 
 /* Element e of the loop goes to lane e mod 32: vector e/8 mod 4. */
 static void print_accumulate(Printer *p, const Stmt *st) {
-    const Local *l = st->local;
-    Op join = reduce_join(st->op);
-    const char *at, *value = print_expr(p, st->value, !p->one), *name = print_name(p, l);
     int64_t element;
     const Ix *ix = print_resolve(p, st->ix);
-    if (l->named && !p->one)
-        at = accumulator(p, l, ix_is_const(ix, &element) ? (int)(element / 8 % 4) : p->vector);
+    const char *at, *name = print_name(p, st->local);
+    if (p->vector)
+        at = print_text(p, "%s[%s]", name, p->vector);
     else if (ix_is_const(ix, &element))
         at = print_text(p, "%s[%lld]", name, (long long)(p->one ? element % 32 : element / 8 % 4));
     else
-        at = print_text(p, p->one ? "%s[(%s) %% 32]" : "%s[(%s) / 8 %% 4]", name, print_ix(p, ix));
-    if ((!l->named || p->one) && ix->n == 1 && ix->c == 0 && ix->term[0].k == 1)
-        at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name, print_ix(p, ix));
-    if (p->lanes)
-        value =
-            print_text(p, "%s(first8(%s), %s, %s)", l->dtype == DT_F32 ? "sel8" : "sel8i", p->lanes,
-                       value, print_constant(p, l->dtype, reduce_neutral(st->op, l->dtype), true));
-    emit_line(&p->e, "%s = %s;", at, print_join(p, join, l->dtype, at, value, !p->one));
+        at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name,
+                        print_factor(p, ix));
+    print_join(p, st->op, at, st->value);
 }
 
 static void print_join_lanes(Printer *p, const Stmt *st) {
     const Local *l = st->local;
-    const char *name = print_name(p, st->from), *op = op_info[st->op].name, *value;
-    if (p->one) {
-        value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), name);
-    } else {
-        const char *suffix = l->dtype == DT_F32 ? "" : "i";
-        const Local *from = st->from;
-        value = print_text(p, "rt_%s32%s(%s, %s, %s, %s)", op, suffix, accumulator(p, from, 0),
-                           accumulator(p, from, 1), accumulator(p, from, 2),
-                           accumulator(p, from, 3));
-    }
+    const char *from = print_name(p, st->from), *op = op_info[st->op].name, *value;
+    if (p->one)
+        value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), from);
+    else
+        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op,
+                           l->dtype == DT_F32 ? "" : "i", from, from, from, from);
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
               print_new_name(p, l, l->name), value);
 }
@@ -253,12 +244,21 @@ static void print_fault(Printer *p, const Stmt *st) {
 
 /* ---- loops ---- */
 
-static void fix(Printer *p, const LoopVar *v, int64_t value) {
+static void fix(Printer *p, const LoopVar *v, const Ix *value) {
     vec_push(p->arena, &p->fixed, (PrintFixed){v, value});
 }
 
-/* One vector that begins at a known element; all eight lanes count, or the first `lanes`. */
-static void lanes_at(Printer *p, const Stmt *st, int64_t first, const char *lanes) {
+static bool declares_names(const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        StmtKind kind = b->stmts.at[i]->kind;
+        if (kind == ST_LET || kind == ST_FILL || kind == ST_JOIN_LANES || kind == ST_LOOP)
+            return true;
+    }
+    return false;
+}
+
+/* One vector that begins at `first`; all eight lanes count, or the first `lanes`. */
+static void lanes_at(Printer *p, const Stmt *st, const Ix *first, const char *lanes) {
     p->lanes = lanes;
     fix(p, st->var, first);
     print_block(p, &st->body);
@@ -266,78 +266,97 @@ static void lanes_at(Printer *p, const Stmt *st, int64_t first, const char *lane
     p->lanes = NULL;
 }
 
-static bool has_named_accumulators(const Printer *p, const Block *b) {
+/* The same in a block of its own, at a known element. */
+static void block_at(Printer *p, const Stmt *st, int64_t first, int64_t lanes) {
+    int names = p->names.n;
+    bool braces = declares_names(&st->body);
+    if (braces)
+        emit_begin(&p->e, "%s", "");
+    lanes_at(p, st, ix_const(p->arena, first),
+             lanes < 8 ? print_text(p, "%lld", (long long)lanes) : NULL);
+    if (braces)
+        emit_end(&p->e, "");
+    p->names.n = names;
+}
+
+static bool fills_by_four(const Printer *p, const Block *b) {
     for (int i = 0; i < b->stmts.n; i++)
-        if (b->stmts.at[i]->kind == ST_GATHER_LANES && b->stmts.at[i]->local->named && !p->one)
+        if (b->stmts.at[i]->kind == ST_GATHER_LANES && b->stmts.at[i]->local->by_four && !p->one)
             return true;
     return false;
 }
 
-/* Four vectors a round, each with accumulators of its own, and what is left one by one. */
+static LoopVar *new_var(Printer *p, const char *name, int64_t extent) {
+    LoopVar *v = NEW(p->arena, LoopVar);
+    v->name = name;
+    v->extent = dim_fixed(extent);
+    return v;
+}
+
+/* Opens rounds of four vectors up to element `end`; gives the first one's element. */
+static const Ix *open_by_four(Printer *p, const Stmt *st, int64_t end) {
+    if (end == 32)
+        return ix_const(p->arena, 0);
+    LoopVar *first = new_var(p, st->var->name, end - 31);
+    const char *name = print_new_name(p, first, first->name);
+    emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 32)", name, name, (long long)end, name);
+    return ix_var(p->arena, first);
+}
+
+/* Four vectors a round, each with an accumulator of its own; then what is left one by one. */
 static void lanes_by_four(Printer *p, const Stmt *st, int64_t n) {
-    int names = p->names.n;
+    int names = p->names.n, depth = p->e.depth;
     int64_t at = n / 32 * 32;
     if (at) {
-        const char *name = print_new_name(p, st->var, st->var->name);
-        emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 32)", name, name, (long long)at, name);
-        for (p->vector = 0; p->vector < 4; p->vector++) {
-            if (p->vector) {
-                const char *shifted = print_text(p, "(%s + %d)", name, 8 * p->vector);
-                vec_push(p->arena, &p->names, (PrintName){st->var, shifted});
-            }
-            print_block(p, &st->body);
-        }
-        p->vector = 0;
-        emit_end(&p->e, "");
+        const Ix *first = open_by_four(p, st, at);
+        LoopVar *v = new_var(p, "v", 4);
+        p->vector = print_new_name(p, v, v->name);
+        emit_line(&p->e, "RT_UNROLL(4)");
+        emit_begin(&p->e, "for (int %s = 0; %s < 4; %s++)", p->vector, p->vector, p->vector);
+        lanes_at(p, st, ix_add(p->arena, first, ix_scale(p->arena, ix_var(p->arena, v), 8)), NULL);
+        while (p->e.depth > depth)
+            emit_end(&p->e, "");
+        p->vector = NULL;
         p->names.n = names;
     }
-    for (; at < n; at += 8) {
-        emit_begin(&p->e, "%s", "");
-        lanes_at(p, st, at, n - at < 8 ? print_text(p, "%lld", (long long)(n - at)) : NULL);
-        emit_end(&p->e, "");
-        p->names.n = names;
-    }
+    for (; at < n; at += 8)
+        block_at(p, st, at, n - at);
 }
 
 static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
     int64_t whole = n / 8 * 8;
-    const char *rest = n % 8 ? print_text(p, "%lld", (long long)(n % 8)) : NULL;
+    int names = p->names.n;
     if (n <= 8) {
-        lanes_at(p, st, 0, rest);
+        lanes_at(p, st, ix_const(p->arena, 0),
+                 n < 8 ? print_text(p, "%lld", (long long)n) : NULL);
         return;
     }
-    if (has_named_accumulators(p, &st->body)) {
+    if (fills_by_four(p, &st->body)) {
         lanes_by_four(p, st, n);
         return;
     }
-    int names = p->names.n;
     if (whole == 8) {
-        emit_begin(&p->e, "%s", "");
-        lanes_at(p, st, 0, NULL);
-        emit_end(&p->e, "");
+        block_at(p, st, 0, 8);
     } else {
         const char *name = print_new_name(p, st->var, st->var->name);
+        if (st->var->unroll > 1)
+            emit_line(&p->e, "RT_UNROLL(%d)", st->var->unroll);
         emit_begin(&p->e, "for (int %s = 0; %s < %lld; %s += 8)", name, name, (long long)whole,
                    name);
         print_scope(p, &st->body);
         emit_end(&p->e, "");
     }
     p->names.n = names;
-    if (!rest)
-        return;
-    emit_begin(&p->e, "%s", "");
-    lanes_at(p, st, whole, rest);
-    emit_end(&p->e, "");
-    p->names.n = names;
+    if (whole < n)
+        block_at(p, st, whole, n - whole);
 }
 
 static void lanes_of_unknown(Printer *p, const Stmt *st) {
-    int names = p->names.n;
     const char *limit = limit_text(p, st->var);
     const char *end = print_new_name(p, &st->body, "end");
     emit_line(&p->e, "const int %s = %s;", end, limit);
     if (st->var->extent.n <= 8 && !st->var->extent.count) {
-        lanes_at(p, st, 0, end);
+        lanes_at(p, st, ix_const(p->arena, 0), end);
         return;
     }
     const char *name = print_new_name(p, st->var, st->var->name);
@@ -351,9 +370,7 @@ static void lanes_of_unknown(Printer *p, const Stmt *st) {
     p->lanes = rest;
     print_scope(p, &st->body);
     p->lanes = NULL;
-    emit_end(&p->e, "");
-    /* the names stay: these variables stand in the open block */
-    (void)names;
+    emit_end(&p->e, ""); /* the names stay: these variables stand in the open block */
 }
 
 static void print_lane_loop(Printer *p, const Stmt *st) {
@@ -369,7 +386,7 @@ static void print_lane_loop(Printer *p, const Stmt *st) {
 
 static void print_unrolled(Printer *p, const Stmt *st) {
     for (int64_t i = 0; i < st->var->extent.n; i++) {
-        fix(p, st->var, i);
+        fix(p, st->var, ix_const(p->arena, i));
         print_scope(p, &st->body);
         p->fixed.n--;
     }
@@ -412,7 +429,6 @@ static void print_loop(Printer *p, const Stmt *st) {
 }
 
 static void print_statement(Printer *p, const Stmt *st) {
-    const char *cond;
     switch (st->kind) {
     case ST_LOOP:
         print_loop(p, st);
@@ -438,9 +454,8 @@ static void print_statement(Printer *p, const Stmt *st) {
     case ST_JOIN_LANES:
         print_join_lanes(p, st);
         return;
-    case ST_IF: /* the forms of comparisons bring their parentheses */
-        cond = print_expr(p, st->value, false);
-        emit_begin(&p->e, cond[0] == '(' ? "if %s" : "if (%s)", cond);
+    case ST_IF:
+        emit_begin(&p->e, "if (%s)", print_expr(p, st->value, false));
         print_scope(p, &st->body);
         emit_end(&p->e, "");
         return;

@@ -11,10 +11,11 @@ typedef struct PrintName {
     const char *name;
 } PrintName;
 
-/* A loop variable that stands for a number: an unrolled loop, the last vector of a lane loop. */
+/* A loop variable that stands for something else: an unrolled loop, the last vector of a lane loop,
+ * one of four vectors. */
 typedef struct PrintFixed {
     const LoopVar *var;
-    int64_t value;
+    const Ix *value;
 } PrintFixed;
 
 typedef struct Printer {
@@ -24,7 +25,7 @@ typedef struct Printer {
     bool one;            /* f64 or i64: no lanes, one element after the other */
     const LoopVar *lane; /* the open lane loop, NULL: none */
     const char *lanes;   /* text of the number of lanes that count, NULL: all eight */
-    int vector;          /* of four that are written out side by side */
+    const char *vector;  /* of four vectors a round, NULL: they are told by the element */
     VEC(PrintName) names;
     VEC(PrintFixed) fixed;
 } Printer;
@@ -36,13 +37,17 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted);
 
 /* A subscript with what is fixed put in; the lane variable stands for the first lane. */
 const char *print_ix(Printer *p, const Ix *x);
+/* The same where it is a factor. */
+const char *print_factor(Printer *p, const Ix *x);
 const Ix *print_resolve(Printer *p, const Ix *x);
 bool print_is_vector(const Printer *p, const Expr *e);
 /* As a vector when `lanes`, else as one number. */
 const char *print_expr(Printer *p, const Expr *e, bool lanes);
 const char *print_constant(Printer *p, DType t, double value, bool lanes);
-/* Joins two texts by an op of the table. */
-const char *print_join(Printer *p, Op op, DType t, const char *x, const char *y, bool lanes);
+/* at = at joined with the value by the reduction; lanes that do not count change nothing. */
+void print_join(Printer *p, Op op, const char *at, const Expr *value);
+/* local[sub] = value, its own element. */
+void print_assign(Printer *p, const Stmt *st, bool lanes);
 /* buffer[sub] = value. */
 void print_store(Printer *p, const Stmt *st);
 /* An 8 x 8 block. */
