@@ -14,12 +14,93 @@ static void add_formatted(Emit *e, const char *fmt, va_list ap) {
     text_add(&e->text, arena_vprintf(e->text.arena, fmt, ap));
 }
 
+/* ---- long lines ---- */
+
+enum { COLUMNS = 100 };
+
+/* How well a line ends behind this character: commas and assignments before operators, those that
+ * bind least first; -1: badly. */
+static int break_cost(const char *s, size_t i) {
+    static const char *const classes[] = {",;=", "?:", "&|", "<>!", "+-", "*/%"};
+    bool compares = s[i] == '=' && strchr("=<>!", s[i - 1]);
+    if (s[i - 1] == '*' || s[i - 1] == '(') /* a sign, the star of a pointer */
+        return -1;
+    for (int c = 0; c < COUNT_OF(classes); c++)
+        if (strchr(classes[c], s[i]))
+            return compares ? 3 : c;
+    return -1;
+}
+
+/* Where a line may end before column `limit`: behind an operator or a comma, as far outside of
+ * brackets as there is one, as late as there; else behind the first bracket or at any space. 0:
+ * nowhere. */
+static size_t break_at(const char *s, size_t start, size_t limit) {
+    size_t at = 0, space = 0, bracket = 0;
+    int depth = 0, best = 0;
+    bool quoted = false;
+    for (size_t i = start; s[i] && i <= limit; i++) {
+        if (s[i] == '"' && s[i - 1] != '\\')
+            quoted = !quoted;
+        if (quoted)
+            continue;
+        depth += (strchr("([{", s[i]) != NULL) - (strchr(")]}", s[i]) != NULL);
+        if (s[i] == '(' && !bracket)
+            bracket = i + 1;
+        if (s[i] != ' ' || s[i + 1] == '{')
+            continue;
+        space = i;
+        int cost = break_cost(s, i - 1);
+        if (cost < 0 || i < limit / 3)
+            continue;
+        cost += depth * 8;
+        if (!at || cost <= best)
+            at = i, best = cost;
+    }
+    return at ? at : bracket ? bracket : space;
+}
+
+static size_t last_space(const char *s, size_t start, size_t limit) {
+    size_t i = limit;
+    while (i > start && s[i] != ' ')
+        i--;
+    return i > start ? i : 0;
+}
+
+/* Breaks the line that begins at `from` while it is longer than COLUMNS; what follows stands one
+ * step to the right, in a comment behind a star. */
+static void break_line(Emit *e, size_t from) {
+    Text *t = &e->text;
+    size_t first = from;
+    while (t->at[first] == ' ')
+        first++;
+    if (t->n - from <= COLUMNS || t->at[first] == '#')
+        return;
+    bool comment = strncmp(t->at + first, "/*", 2) == 0;
+    const char *rest = arena_strndup(t->arena, t->at + from, t->n - from);
+    size_t start = first - from + 1;
+    t->n = from;
+    while (strlen(rest) > COLUMNS) {
+        size_t at = comment ? last_space(rest, start, COLUMNS) : break_at(rest, start, COLUMNS);
+        if (at == 0)
+            break;
+        text_addn(t, rest, at);
+        text_add(t, "\n");
+        const char *margin = arena_printf(t->arena, "%*s%s", e->depth * 4, "",
+                                          comment ? " * " : "    ");
+        rest = arena_printf(t->arena, "%s%s", margin, rest + at + (rest[at] == ' '));
+        start = strlen(margin) + 1;
+    }
+    text_add(t, rest);
+}
+
 void emit_line(Emit *e, const char *fmt, ...) {
     va_list ap;
+    size_t from = e->text.n;
     va_start(ap, fmt);
     indent(e);
     add_formatted(e, fmt, ap);
     va_end(ap);
+    break_line(e, from);
     text_add(&e->text, "\n");
 }
 
@@ -29,12 +110,15 @@ void emit_gap(Emit *e) {
 
 void emit_begin(Emit *e, const char *fmt, ...) {
     va_list ap;
+    size_t from = e->text.n;
     va_start(ap, fmt);
     indent(e);
     size_t before = e->text.n;
     add_formatted(e, fmt, ap);
     va_end(ap);
-    text_add(&e->text, e->text.n > before ? " {\n" : "{\n");
+    text_add(&e->text, e->text.n > before ? " {" : "{");
+    break_line(e, from);
+    text_add(&e->text, "\n");
     e->depth++;
 }
 

@@ -14,7 +14,7 @@ typedef struct Emit {
 
 /* An empty line. */
 void emit_gap(Emit *e);
-/* One line. */
+/* One line; what is longer than 100 columns is broken behind a comma or an operator. */
 void emit_line(Emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "LINE {" and one step to the right; nothing before the brace when the line is empty. */
 void emit_begin(Emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -247,6 +247,11 @@ Local *nest_let(Nest *n, const char *name, const Expr *value) {
     return nest_let_at(n, n->depth, name, value);
 }
 
+const Expr *nest_name(Nest *n, const char *name, const Expr *value) {
+    bool named = value->kind == EX_LOCAL && !value->local->changes;
+    return named ? value : expr_local(n->arena, nest_let(n, name, value), NULL);
+}
+
 Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value) {
     Local *l = local_new(n, name, value->dtype);
     l->lanes = expr_has_lanes(value, lane_loop(n));

@@ -86,9 +86,9 @@ void ix_unflat(Arena *a, const Shape *s, const Ix *flat, const Ix **sub);
 
 /* ---- values ---- */
 
-/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight. `by_four`:
- * the loop over the four accumulators of a reduction has a known extent and is unrolled, so that
- * they stay in registers. */
+/* A variable, or an array of the kernel's own. `lanes`: each element is a vector of eight.
+ * `by_four`: the four accumulators of a reduction over a known extent; the loop over them is
+ * unrolled, so that they stay in registers. */
 typedef struct Local {
     const char *name;
     DType dtype;
@@ -200,6 +200,8 @@ LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, 
 void nest_if(Nest *n, const Expr *cond);
 void nest_end(Nest *n);
 Local *nest_let(Nest *n, const char *name, const Expr *value); /* lanes follow from the value */
+/* The value as a name: a let, or the local itself when it is one that does not change. */
+const Expr *nest_name(Nest *n, const char *name, const Expr *value);
 /* In the block open at that depth, before the loop that is open inside it. */
 Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value);
 Local *nest_var(Nest *n, const char *name, const Expr *value); /* may be set again */

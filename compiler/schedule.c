@@ -35,7 +35,7 @@ double sched_arg_start(Op op, DType t) {
 void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index) {
     Arena *a = s->arena;
     const Expr *b = expr_local(a, best, NULL);
-    e = expr_local(a, nest_let(s->nest, "value", e), NULL);
+    e = nest_name(s->nest, "value", e);
     const Expr *better =
         op == OP_argmax ? expr_binary(a, OP_lt, b, e) : expr_binary(a, OP_lt, e, b);
     if (op == OP_argmax && dtype_is_real(e->dtype)) { /* the first NaN wins */

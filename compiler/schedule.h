@@ -97,7 +97,8 @@ void sched_store_all(Sched *s, const Shape *from, const Ix *const *sub);
 /* The checks among the group's nodes that have as many elements as `from`; sched_store_all begins
  * with them. */
 void sched_checks(Sched *s, const Shape *from, const Ix *const *sub);
-/* Makes the value a let, so that a store in place may come before another value's store. */
+/* Makes the value a let, so that a store in place may come before another value's store; a short
+ * one that is stored alone needs none. */
 void sched_keep(Sched *s, const GroupStore *store, const Ix *const *sub);
 void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub);
 

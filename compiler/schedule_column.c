@@ -95,9 +95,7 @@ static void bind_and_store(Columns *c) {
         if (!is_reduction(n))
             continue;
         ix_unflat(s->arena, &n->shape, flat, sub);
-        const Expr *total = expr_local(s->arena, c->total[k++], NULL);
-        const Local *l = nest_let(s->nest, n->name ? n->name : "sum", total);
-        value_bind(s, n, sub, expr_local(s->arena, l, NULL));
+        value_bind(s, n, sub, expr_local(s->arena, c->total[k++], NULL));
     }
     const Shape all = shape_of(1, &g->rows);
     sched_store_all(s, &all, &flat);

@@ -28,7 +28,7 @@ typedef struct Dot {
     int64_t panels, narrow;          /* whole panels; columns of the last one, 0: none */
     int64_t row_blocks, block_tiles; /* blocks of tall tiles, tiles in one */
     int64_t col_blocks, block_panels;
-    bool long_epilogue; /* it goes through memory, so that its text stands once in the machine code */
+    bool long_epilogue; /* it goes through memory, so that the machine code has it once */
 } Dot;
 
 /* Element (b, i, k) of the left operand; `tile` is the row tile that holds row i, `in_tile` its

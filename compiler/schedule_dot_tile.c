@@ -1,11 +1,11 @@
 /* schedule_dot_tile.c: the micro-kernel: a tile of results that stays in registers while k runs.
  *
- * height x 16 results are an array of height x 2 vectors; each step of k takes one row of the panel
- * (two vectors) and one number of each row of the left operand. One chain of fused multiply-adds for
- * each result, k ascending: its bits do not depend on the tile. The loops over the rows are unrolled
- * by the C compiler, which then keeps the array in registers; an index that it cannot know would put
- * the array into memory. The group's other ops follow on the accumulators. A column of its own is an
- * array of plain numbers.
+ * height x 16 results are an array of height x 2 vectors; each step of k takes one row of the
+ * panel (two vectors) and one number of each row of the left operand. One chain of fused
+ * multiply-adds for each result, k ascending: its bits do not depend on the tile. The loops over
+ * the rows are unrolled by the C compiler, which then keeps the array in registers; an index that
+ * it cannot know would put the array into memory. The group's other ops follow on the accumulators.
+ * A column of its own is an array of plain numbers.
  */
 #include "schedule_dot.h"
 

@@ -335,8 +335,7 @@ static void arg_loops(Rows *r, int phase) {
         element_subscripts(r, n->in[0], j, sub);
         sched_arg_step(s, n->op, best, at, value_at(s, n->in[0], sub), j);
         nest_end(s->nest);
-        const Local *done = nest_let(s->nest, "place", expr_local(s->arena, at, NULL));
-        bind_row(r, n, expr_local(s->arena, done, NULL));
+        bind_row(r, n, expr_local(s->arena, at, NULL));
     }
 }
 

@@ -150,8 +150,9 @@ static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Ex
     for (int d = depth + 1; d <= s->nest->depth; d++)
         if (!nest_var_at(s->nest, d))
             depth = d;
-    const Local *l = nest_let_at(s->nest, depth, name, e);
-    const Expr *local = expr_local(s->arena, l, NULL);
+    bool named = e->kind == EX_LOCAL && !e->local->changes;
+    const Expr *local =
+        named ? e : expr_local(s->arena, nest_let_at(s->nest, depth, name, e), NULL);
     if (n)
         bind_at(s, depth, n, sub, local);
     return local;
@@ -350,6 +351,21 @@ static bool worth_a_let(const Sched *s, const Node *n, const Expr *e) {
            (s->fusion->uses[n->id] > 1 || (op_info[n->op].flags & OPF_COSTLY));
 }
 
+/* By the program, by where it goes, by what it is made from. */
+static const char *value_name(const Sched *s, const Node *n) {
+    const Buffer *b = s->fusion->buffer_of[n->id];
+    if (n->name)
+        return n->name;
+    if (b)
+        return b->home ? b->home->name : b->name;
+    if (op_info[n->op].kind == KIND_RANDOM)
+        return "random";
+    if (n->nin == 1 && op_info[n->op].flags & OPF_COSTLY)
+        return arena_printf(s->arena, "%s_%s", op_info[n->op].name,
+                            n->in[0]->name ? n->in[0]->name : "x");
+    return "x";
+}
+
 const Expr *value_at(Sched *s, const Node *n, const Ix *const *sub) {
     const Expr *e = find_binding(s, n, sub);
     if (e)
@@ -363,7 +379,7 @@ const Expr *value_at(Sched *s, const Node *n, const Ix *const *sub) {
         return e;
     }
     e = compute(s, n, sub);
-    return worth_a_let(s, n, e) ? hoist(s, n, sub, e, n->name ? n->name : "v") : e;
+    return worth_a_let(s, n, e) ? hoist(s, n, sub, e, value_name(s, n)) : e;
 }
 
 const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub) {
@@ -394,10 +410,22 @@ void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub) {
     nest_store(s->nest, b, at, e);
 }
 
+static int count_ops(const Expr *e) {
+    int n = e->kind == EX_OP;
+    for (int i = 0; i < e->nin; i++)
+        n += count_ops(e->in[i]);
+    return n;
+}
+
 void sched_keep(Sched *s, const GroupStore *store, const Ix *const *sub) {
+    enum { SHORT = 2 };
     const Node *n = store->node;
     const Expr *e = value_at(s, n, sub);
-    if (!find_binding(s, n, sub) && e->kind != EX_CONST)
+    if (find_binding(s, n, sub) || e->kind == EX_CONST)
+        return;
+    if (s->group->stores.n == 1 && count_ops(e) <= SHORT)
+        value_bind(s, n, sub, e);
+    else
         hoist(s, n, sub, e, n->name ? n->name : store->buffer->name);
 }
 

@@ -39,6 +39,13 @@
 /* A kernel stays a function: put into its only caller, a step is one huge function to compile. */
 #define RT_KERNEL   static __attribute__((noinline))
 #define rt_restrict __restrict
+/* Of a pointer to arrays that are only read. C before C23 takes no pointer to arrays that may be
+ * written in its place. */
+#if defined(__cplusplus) || __STDC_VERSION__ > 201710L
+#define rt_const const
+#else
+#define rt_const
+#endif
 #ifdef __CUDACC__
 #define RT_BOTH __host__ __device__ /* kernels call it, and so does the host */
 #else

@@ -146,8 +146,17 @@ const char *print_ix(Printer *p, const Ix *x) {
     return ix_piece(p, print_resolve(p, x)).s;
 }
 
+const char *print_term(Printer *p, const Ix *x) {
+    return within(p, ix_piece(p, print_resolve(p, x)), PRODUCT);
+}
+
 const char *print_factor(Printer *p, const Ix *x) {
     return within(p, ix_piece(p, print_resolve(p, x)), UNARY);
+}
+
+const char *print_mask(Printer *p, const Expr *e) {
+    Piece x = expr_piece(p, e, true);
+    return p->lanes ? print_text(p, "%s & first8(%s)", within(p, x, UNARY), p->lanes) : x.s;
 }
 
 /* A vector of the subscript's eight values: iota8() for each time that the lane counts, what the
@@ -392,6 +401,8 @@ static const char *float_text(Printer *p, float x) {
         if (strtof(text, NULL) == x)
             break;
     }
+    if (strstr(text, "e+") && fabsf(x) < 1e7f)
+        snprintf(text, sizeof text, "%.0f", (double)x);
     return print_text(p, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0");
 }
 

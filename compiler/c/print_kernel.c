@@ -14,6 +14,14 @@ const char *c_type(DType t) {
     return name[t];
 }
 
+/* How many subscripts the buffer has in the text, and their extents. */
+static int buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent) {
+    const Ix *sub[MAX_RANK], *at[3];
+    for (int i = 0; i < b->shape.rank; i++)
+        sub[i] = ix_const(a, 0);
+    return layout_subscripts(a, b, sub, at, extent);
+}
+
 /* ---- names ---- */
 
 static const PrintName *find_name(const Printer *p, const void *of) {
@@ -49,8 +57,25 @@ static bool is_taken(const Printer *p, const char *name) {
     return false;
 }
 
+/* An element that is named as the buffer where it lies: x_ij. */
+static const char *element_name(Printer *p, const char *name) {
+    static const char *const suffix[] = {"_0", "_i", "_ij", "_ijk"};
+    int64_t extent[3];
+    for (int i = 0; i < p->buffers; i++) {
+        const Buffer *b = p->names.at[i].of;
+        if (equal(p->names.at[i].name, name))
+            return print_text(p, "%s%s", name,
+                              suffix[layout_elements(b) == 1
+                                         ? 0
+                                         : buffer_subscripts(p->arena, b, extent)]);
+    }
+    return name;
+}
+
 const char *print_new_name(Printer *p, const void *of, const char *wanted) {
     wanted = emit_name(p->arena, wanted);
+    if (is_taken(p, wanted))
+        wanted = element_name(p, wanted);
     const char *name = wanted;
     size_t end = strlen(wanted);
     const char *joint = end && wanted[end - 1] >= '0' && wanted[end - 1] <= '9' ? "_" : "";
@@ -80,7 +105,7 @@ static const char *limit_text(Printer *p, const LoopVar *v) {
     if (ix_is_const(at, &base) && !v->total.count)
         return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
     return print_text(p, "rt_less(%s, %s - %s)", extent, dim_text(p, v->total),
-                      print_factor(p, at));
+                      print_term(p, at));
 }
 
 /* The extent when it is known now, else -1. */
@@ -226,12 +251,10 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
 
 static void print_fault(Printer *p, const Stmt *st) {
     bool lanes = print_is_vector(p, st->value);
-    const char *when = print_expr(p, st->value, lanes);
+    const char *when = lanes ? print_mask(p, st->value) : print_expr(p, st->value, false);
     const char *with = print_expr(p, st->with, lanes);
     const char *node = print_name(p, &p->kernel->faults.at[kernel_fault(p->kernel, st->node)]);
     if (lanes) {
-        if (p->lanes)
-            when = print_text(p, "%s & first8(%s)", when, p->lanes);
         if (st->with->dtype != DT_F32)
             with = print_text(p, "i2f8(%s)", with);
         emit_line(&p->e, "rt_fault8(rt, %s, %s, %s, step);", node, when, with);
@@ -525,26 +548,6 @@ static void scan_block(Printer *p, Uses *u, const Block *b) {
     }
 }
 
-/* A list in one line, or broken behind commas. */
-static void print_list(Printer *p, const char *first, const char *list, const char *rest) {
-    Text line = {.arena = p->arena};
-    text_add(&line, first);
-    while (*list) {
-        const char *comma = strchr(list, ',');
-        size_t n = comma ? (size_t)(comma - list) + 1 : strlen(list);
-        if (line.n + n > 92) {
-            emit_line(&p->e, "%s", line.at);
-            line = (Text){.arena = p->arena};
-            text_add(&line, "    ");
-            list += *list == ' ';
-            n = comma ? (size_t)(comma - list) + 1 : strlen(list);
-        }
-        text_addn(&line, list, n);
-        list += n;
-    }
-    emit_line(&p->e, "%s%s", line.at, rest);
-}
-
 /* A list of constants of the program stands in the text. */
 static void print_table(Printer *p, const Buffer *b) {
     Text all = {.arena = p->arena};
@@ -553,19 +556,15 @@ static void print_table(Printer *p, const Buffer *b) {
         text_printf(&all, "%s%s", i ? ", " : "",
                     print_constant(p, b->dtype, b->node->attr.constant.data[i], false));
     const char *name = print_new_name(p, b, b->name);
-    const char *head =
-        print_text(p, "static const %s %s[%lld] = {", c_type(b->dtype), name, (long long)n);
-    print_list(p, head, all.at, "};");
+    emit_line(&p->e, "static const %s %s[%lld] = {%s};", c_type(b->dtype), name, (long long)n,
+              all.at);
 }
 
 /* ---- functions ---- */
 
 static void buffer_declaration(Text *out, Arena *a, const Buffer *b, const char *declarator) {
-    const Ix *sub[MAX_RANK], *at[3];
     int64_t extent[3];
-    for (int i = 0; i < b->shape.rank; i++)
-        sub[i] = ix_const(a, 0);
-    int n = layout_subscripts(a, b, sub, at, extent);
+    int n = buffer_subscripts(a, b, extent);
     if (n == 1) {
         text_printf(out, "%s *%s", c_type(b->dtype), declarator);
         return;
@@ -629,8 +628,9 @@ static void add_item(Text *list, const char *item) {
 static const char *parameter_of(Printer *p, const Buffer *b, bool restricted) {
     Text one = {.arena = p->arena};
     const char *name = print_new_name(p, b, b->name);
+    int64_t extent[3];
     if (!writes_buffer(p->kernel, b))
-        text_add(&one, "const ");
+        text_add(&one, buffer_subscripts(p->arena, b, extent) > 1 ? "rt_const " : "const ");
     buffer_declaration(&one, p->arena, b,
                        restricted ? print_text(p, "rt_restrict %s", name) : name);
     return one.at;
@@ -643,6 +643,7 @@ static const char *parameters(Printer *p) {
     Text list = {.arena = p->arena};
     for (int i = 0; i < n; i++)
         add_item(&list, parameter_of(p, buffer[i], !has_element_reads(k)));
+    p->buffers = n;
     for (int i = 0; i < k->sources.n; i++) {
         const char *name = print_text(p, "src_%s", c_source_name(p->arena, k->sources.at[i]));
         add_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(k->sources.at[i]->dtype),
@@ -676,8 +677,7 @@ void c_print_kernel(Text *out, const Kernel *k) {
     p.one = uses.wide;
     if (k->note && *k->note)
         emit_line(&p.e, "/* %s */", k->note);
-    print_list(&p, print_text(&p, "RT_KERNEL void %s(", k->name), parameters(&p), ") {");
-    p.e.depth++;
+    emit_begin(&p.e, "RT_KERNEL void %s(%s)", k->name, parameters(&p));
     for (int i = 0; i < uses.tables.n; i++)
         print_table(&p, uses.tables.at[i]);
     print_block(&p, &k->nest->body);

@@ -27,6 +27,7 @@ typedef struct Printer {
     const char *lanes;   /* text of the number of lanes that count, NULL: all eight */
     const char *vector;  /* of four vectors a round, NULL: they are told by the element */
     VEC(PrintName) names;
+    int buffers; /* of the names, the first ones */
     VEC(PrintFixed) fixed;
 } Printer;
 
@@ -37,12 +38,15 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted);
 
 /* A subscript with what is fixed put in; the lane variable stands for the first lane. */
 const char *print_ix(Printer *p, const Ix *x);
-/* The same where it is a factor. */
+/* The same where it is a term, and where it is a factor. */
+const char *print_term(Printer *p, const Ix *x);
 const char *print_factor(Printer *p, const Ix *x);
 const Ix *print_resolve(Printer *p, const Ix *x);
 bool print_is_vector(const Printer *p, const Expr *e);
 /* As a vector when `lanes`, else as one number. */
 const char *print_expr(Printer *p, const Expr *e, bool lanes);
+/* A condition for each lane that counts. */
+const char *print_mask(Printer *p, const Expr *e);
 const char *print_constant(Printer *p, DType t, double value, bool lanes);
 /* at = at joined with the value by the reduction; lanes that do not count change nothing. */
 void print_join(Printer *p, Op op, const char *at, const Expr *value);
