@@ -86,6 +86,17 @@ static bool inside(const std::map<char *, size_t> &table, const void *p, size_t 
     return offset <= next->second && n <= next->second - offset;
 }
 
+std::string describe_address(const void *p) {
+    char *address = static_cast<char *>(const_cast<void *>(p));
+    auto next = allocations.upper_bound(address);
+    if (next == allocations.begin())
+        return "device memory in front of all allocations";
+    --next;
+    const size_t offset = static_cast<size_t>(address - next->first);
+    return "byte " + std::to_string(offset) + (offset < next->second ? " of" : " behind") +
+           " an allocation of " + std::to_string(next->second);
+}
+
 /* ---- allocation ------------------------------------------------------------------------------ */
 
 static void fence(char *p, size_t n, bool on) {
@@ -126,7 +137,6 @@ static cudaError_t allocate(void **p, size_t n) {
     arena_close();
     fence(begin - GAP, GAP + taken, true); /* before the first one there is no gap yet */
     fence(begin, n, false);
-    race_forget(begin, n);
     d->used += n;
     allocations[begin] = n;
     *p = begin;
@@ -157,6 +167,7 @@ cudaError_t cudaFree(void *p) {
     fill_poison(p, found->second);
     arena_close();
     fence(found->first, found->second, true);
+    race_forget(p, found->second);
     const size_t owner = static_cast<size_t>(found->first - arena) / range_of_device();
     devices[owner].used -= found->second;
     allocations.erase(found);

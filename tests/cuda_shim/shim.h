@@ -114,6 +114,7 @@ void arena_close(void);
 bool on_device(const void *p);
 char *arena_begin(void);
 size_t arena_size(void);
+std::string describe_address(const void *p); /* byte 40 of an allocation of 4000 */
 
 struct Copy {
     void *to;
@@ -154,7 +155,7 @@ void race_begin_block(void);
 void race_barrier(void);
 void race_sync_warp(unsigned warp, unsigned mask);
 void race_host_wrote(const void *p, size_t n);
-void race_forget(const void *p, size_t n); /* fresh memory: nobody wrote it */
+void race_forget(const void *p, size_t n); /* freed: as if nobody had written it */
 #else
 inline void race_begin_launch(unsigned) {
 }

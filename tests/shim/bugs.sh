@@ -91,7 +91,7 @@ plain() {
     finds 1 "nan, should be" plain kernels reverse bad_index
     differs plain kernels norm no_last_barrier
     differs plain kernels norm same_element
-    misses plain kernels swap neighbours
+    finds 1 "should be" plain kernels swap neighbours
     misses plain kernels axpy no_guard
     misses plain kernels vector misaligned
     misses plain kernels axpy host_pointer
@@ -141,6 +141,22 @@ memory() {
     finds 99 "use-after-poison.*" memory host copies freed
 }
 
+races() {
+    finds 97 "(uninitialised|race): byte .* of shared memory is read" race kernels norm no_barrier
+    finds 97 "race: byte .* of shared memory" race kernels norm no_last_barrier
+    finds 97 "race: byte .* of shared memory" race kernels matmul no_last_barrier
+    finds 97 "of shared memory is read at kernels.cu" race kernels swap no_warp_sync
+    finds 97 "race: byte .* of shared memory is read .* by thread" race kernels swap neighbours
+    finds 97 "of shared memory is read at kernels.cu" race kernels bytes no_barrier
+    finds 97 "race: byte .* of an allocation .* by another block" race kernels norm same_element
+    finds 97 "uninitialised: byte .* of shared memory" race kernels swap unwritten
+    finds 97 "uninitialised: byte .* of an allocation of 40012" race kernels axpy unwritten
+    finds 97 "byte 40012 behind an allocation of 40012" race kernels axpy no_guard
+    finds 97 "of shared memory is read at .* nobody has written it" race kernels reverse bad_index
+    finds 97 "touches host memory at kernels.cu" race kernels axpy host_pointer
+    finds 97 "nobody has written it" race host copies freed
+}
+
 device() { # TEXT SETTINGS…
     local text=$1
     shift
@@ -166,14 +182,18 @@ counters() {
     done
 }
 
-for way in plain memory; do build $way; done
-for way in plain memory; do all_correct $way; done
+for way in plain memory race; do
+    build $way
+    all_correct $way
+done
 plain
 strict plain
 host
 streams
 memory
 strict memory
+races
+strict race
 devices
 counters
 echo "$runs runs, $failures not as they should be"

@@ -140,19 +140,17 @@ static __global__ void __launch_bounds__(64)
         __syncwarp();
     y[i] = s[i ^ 1u];
     if (bug == NEIGHBOURS)
-        s[i ^ 1u] = 0.0f;
+        s[i] = 0.0f;
 }
 
 /* y[i] = x[63 - i] by shared memory. */
 static __global__ void __launch_bounds__(64)
     k_reverse(const float *__restrict__ x, float *__restrict__ y, int bug) {
     __shared__ float s[64];
-    __shared__ float after[4];
     const unsigned i = threadIdx.x;
     if (bug == EXITED && i == 63u)
         return;
     s[i] = x[i];
-    after[i % 4u] = 0.0f * x[i / 4u * 0u];
     if (bug == DIVERGENT && i < 32u)
         __syncthreads();
     else
@@ -165,6 +163,18 @@ static __global__ void __launch_bounds__(32)
     k_vector(const float *__restrict__ x, float *__restrict__ y, int bug) {
     const float4 v = *(const float4 *)(x + (bug == MISALIGNED ? 1 : 0) + 4u * threadIdx.x);
     y[threadIdx.x] = v.x;
+}
+
+/* y[i] = i, whose bytes each are a thread's. */
+static __global__ void __launch_bounds__(256) k_bytes(float *__restrict__ y, int bug) {
+    __shared__ float numbers[64];
+    const unsigned i = threadIdx.x / 4u, b = threadIdx.x % 4u;
+    const float value = (float)i;
+    ((unsigned char *)numbers)[threadIdx.x] = ((const unsigned char *)&value)[b];
+    if (bug != NO_BARRIER)
+        __syncthreads();
+    if (threadIdx.x < 64u)
+        y[threadIdx.x] = numbers[threadIdx.x];
 }
 
 /* y[i]: votes and shuffles of the lanes in halves of a warp. */
@@ -313,7 +323,7 @@ static int run_swap(int bug) {
 static int run_reverse(int bug) {
     struct arrays a;
     start(&a, 64);
-    CHECK(RT_LAUNCH(k_reverse, dim3(2), dim3(64), 0, a.stream, a.dx, a.dy, bug));
+    CHECK(RT_LAUNCH(k_reverse, dim3(1), dim3(64), 0, a.stream, a.dx, a.dy, bug));
     end(&a);
     for (int i = 0; i < 64; i++)
         if (wrong("reverse", i, a.y[i], 63 - i))
@@ -328,6 +338,17 @@ static int run_vector(int bug) {
     end(&a);
     for (int i = 0; i < 32; i++)
         if (wrong("vector", i, a.y[i], a.x[4 * i + (bug == MISALIGNED ? 1 : 0)]))
+            return 1;
+    return 0;
+}
+
+static int run_bytes(int bug) {
+    struct arrays a;
+    start(&a, 64);
+    CHECK(RT_LAUNCH(k_bytes, dim3(1), dim3(256), 0, a.stream, a.dy, bug));
+    end(&a);
+    for (int i = 0; i < 64; i++)
+        if (wrong("bytes", i, a.y[i], i))
             return 1;
     return 0;
 }
@@ -348,9 +369,9 @@ static int run_lanes(int bug) {
 static const struct {
     const char *name;
     int (*run)(int bug);
-} cases[] = {{"axpy", run_axpy},       {"norm", run_norm},  {"matmul", run_matmul},
-             {"softmax", run_softmax}, {"swap", run_swap},  {"reverse", run_reverse},
-             {"vector", run_vector},   {"lanes", run_lanes}};
+} cases[] = {{"axpy", run_axpy},       {"norm", run_norm},   {"matmul", run_matmul},
+             {"softmax", run_softmax}, {"swap", run_swap},   {"reverse", run_reverse},
+             {"vector", run_vector},   {"lanes", run_lanes}, {"bytes", run_bytes}};
 
 int main(int argc, char **argv) {
     int bug = 0, result = -1;
