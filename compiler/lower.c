@@ -43,6 +43,18 @@ Buffer *lower_buffer_of_node(const Lowered *l, const Node *n) {
     }
 }
 
+bool run_decides_first(const Lowered *l, Run run) {
+    return l->decide_before[run.first + run.period];
+}
+
+bool run_waits_first(const Lowered *l, Run run) {
+    int last = run.first + run.period * run.copies - 1;
+    bool outside = l->decide_before[run.first] && !run_decides_first(l, run);
+    return l->barrier_after[last - run.period] && !l->barrier_after[last] && !outside &&
+           run.first > 0 && l->kernels.at[run.first - 1]->region == l->kernels.at[last]->region &&
+           l->barrier_after[run.first - 1];
+}
+
 int kernel_place(const Kernel *k, uint32_t place) {
     for (int i = 0; i < k->places.n; i++)
         if (k->places.at[i] == place)

@@ -15,6 +15,8 @@ typedef enum Layout {
                        hold anything */
 } Layout;
 
+typedef struct Family Family;
+
 typedef struct Buffer {
     int id;
     const char *name; /* C identifier, unique in the program: h1, d_h1, net_linear0_w */
@@ -26,7 +28,26 @@ typedef struct Buffer {
     Region *region; /* the only region that uses it; NULL: persistent */
     int64_t bytes;  /* with padding, multiple of 64 */
     int64_t offset; /* in the arena, set by plan */
+    Family *family; /* of which it is copy number `copy`; NULL: none; set by plan */
+    int copy;
 } Buffer;
+
+/* The buffers that have one role in the copies of a repeated body: the output of each layer. Copy i
+ * lies at offset + (i + shift) % rotate * stride, so that a loop over layers can name them. */
+struct Family {
+    const char *name; /* C identifier, unique among buffers and families */
+    VEC(Buffer *) copies;
+    int64_t offset, stride;
+    int rotate, shift;
+};
+
+/* Kernels first … first + period * copies - 1 are `copies` times the same calls: the same
+ * functions, barriers and decisions; what a call is handed is the same each time or one copy
+ * further in its family, or a number of the call's own (a place, a fault). The decision before
+ * `first` is outside when the other copies have none. */
+typedef struct Run {
+    int first, period, copies;
+} Run;
 
 /* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only
  * subscripts t * part … (t + 1) * part - 1 of `axis` (the last tile: to the end). No barrier is
@@ -70,6 +91,8 @@ typedef struct Lowered {
     Program *program;
     VEC(Buffer *) buffers;
     VEC(Kernel *) kernels; /* by region, in the order of execution */
+    VEC(Family *) families; /* set by plan */
+    VEC(Run) runs;          /* ascending, set by plan */
     int64_t arena_bytes; /* set by plan */
     bool *barrier_after; /* per kernel, set by plan */
     bool *decide_before; /* per kernel, set by plan: a fault by now ends the region here; before a
@@ -88,6 +111,11 @@ void layout_set(Buffer *b, Layout layout);
  * stored. */
 Buffer *lower_buffer_of_node(const Lowered *l, const Node *n);
 Buffer *lower_buffer_of_home(const Lowered *l, const Home *h);
+
+/* The barrier between the copies of a run stands before each of them, else behind each. */
+bool run_waits_first(const Lowered *l, Run run);
+/* The decision before the first kernel is that of every copy; else it is outside. */
+bool run_decides_first(const Lowered *l, Run run);
 
 /* Which of the kernel's places or faults it is; the parameters of its function follow that order.
  */

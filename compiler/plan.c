@@ -13,12 +13,15 @@
  * next barrier, so that all threads see the same.
  *   2. in place: a buffer that a kernel reads for the last time, element by element, lends its
  * bytes to the buffer that kernel writes.
- *   3. offsets, greedy by size with best fit. Two buffers may share bytes only where the barriers
+ *   3. runs of equal calls (plan_runs.c): the slots that the copies of a call touch get equal
+ * steps. A row of slots is one range of bytes; where copy i and copy i + m may share, it is m slots
+ * long and its copies take turns.
+ *   4. offsets, greedy by size with best fit. Two buffers may share bytes only where the barriers
  * of step 1 already order their accesses: saving memory never costs a barrier.
  *
  * plan_check proves the result with none of this code.
  */
-#include "pass.h"
+#include "plan.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64 };
@@ -31,19 +34,22 @@ typedef struct Use {
     int64_t part;
 } Use;
 
+typedef VEC(Use) UseList;
+
 /* A range of bytes and the uses of all buffers that lie there. */
 typedef struct Slot {
     Buffer *buffer; /* the first of them; the others follow by Planner.shares */
     int64_t bytes, offset;
-    VEC(Use) uses; /* ascending by kernel */
-    bool placed;
+    UseList uses; /* ascending by kernel */
 } Slot;
 
 typedef struct Planner {
     Lowered *l;
     Arena *arena;
-    VEC(Slot) slot; /* by buffer id; bytes == 0: none (persistent, or in place of another) */
+    VEC(Slot) slot; /* by buffer id; bytes == 0: in place of another, or lends nothing */
     int *shares;    /* by buffer id: the buffer whose slot it lies in, or its own id */
+    bool *persist;  /* by buffer id: it has bytes of its own */
+    VEC(struct Piece) pieces;
     int *phase;     /* by kernel: barriers before it */
 } Planner;
 
@@ -57,32 +63,6 @@ static int64_t align_up(int64_t n) {
 
 /* ---- barriers ---- */
 
-/* Two accesses of one buffer in kernels a before b: does their order need a barrier? */
-static bool access_conflicts(const Kernel *a, Access x, bool x_writes, const Kernel *b, Access y,
-                             bool y_writes) {
-    if (x.buffer != y.buffer || (!x_writes && !y_writes))
-        return false;
-    return !(x.owner && y.owner && x.axis == y.axis && x.part == y.part && a->tiles == b->tiles);
-}
-
-static bool kernels_conflict(const Kernel *a, const Kernel *b) {
-    if (a->tiles == 1 && b->tiles == 1)
-        return false;
-    for (int i = 0; i < a->writes.n; i++) {
-        for (int j = 0; j < b->reads.n; j++)
-            if (access_conflicts(a, a->writes.at[i], true, b, b->reads.at[j], false))
-                return true;
-        for (int j = 0; j < b->writes.n; j++)
-            if (access_conflicts(a, a->writes.at[i], true, b, b->writes.at[j], true))
-                return true;
-    }
-    for (int i = 0; i < a->reads.n; i++)
-        for (int j = 0; j < b->writes.n; j++)
-            if (access_conflicts(a, a->reads.at[i], false, b, b->writes.at[j], true))
-                return true;
-    return false;
-}
-
 static bool writes_home(const Kernel *k) {
     for (int i = 0; i < k->writes.n; i++)
         if (k->writes.at[i].buffer->home)
@@ -90,45 +70,98 @@ static bool writes_home(const Kernel *k) {
     return false;
 }
 
+/* What the kernels since the last barrier do. */
+typedef struct Since {
+    UseList *reads, *writes; /* by buffer id */
+    VEC(const Buffer *) touched;
+    bool checked, decided;
+} Since;
+
+static void since_begin(Since *s) {
+    for (int i = 0; i < s->touched.n; i++)
+        s->reads[s->touched.at[i]->id].n = s->writes[s->touched.at[i]->id].n = 0;
+    s->touched.n = 0;
+    s->checked = s->decided = false;
+}
+
+static void since_add(Since *s, const Lowered *l, Arena *arena, int kernel) {
+    const Kernel *k = l->kernels.at[kernel];
+    for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+        bool write = i >= k->reads.n;
+        Access a = write ? k->writes.at[i - k->reads.n] : k->reads.at[i];
+        Use u = {.kernel = kernel, .owner = a.owner, .axis = a.axis, .part = a.part};
+        vec_push(arena, &s->touched, a.buffer);
+        if (write)
+            vec_push(arena, &s->writes[a.buffer->id], u);
+        else
+            vec_push(arena, &s->reads[a.buffer->id], u);
+    }
+    s->checked |= k->check;
+    s->decided |= l->decide_before[kernel];
+}
+
+/* Needs the order of use u and access a of kernel b a barrier? One of the two writes. */
+static bool conflicts(const Lowered *l, Use u, const Kernel *b, Access a) {
+    const Kernel *k = l->kernels.at[u.kernel];
+    if (k->tiles == 1 && b->tiles == 1)
+        return false;
+    return !(u.owner && a.owner && u.axis == a.axis && u.part == a.part && k->tiles == b->tiles);
+}
+
 /* Kernel b waits for the data of those since the last barrier, for their checks when it decides,
  * and, when it checks itself, for the decisions. */
-static bool needs_barrier(const Lowered *l, int since, int b) {
+static bool needs_barrier(const Lowered *l, const Since *s, int b) {
     const Kernel *next = l->kernels.at[b];
-    for (int a = since; a < b; a++) {
-        const Kernel *k = l->kernels.at[a];
-        if ((l->decide_before[b] && k->check) || (next->check && l->decide_before[a]) ||
-            kernels_conflict(k, next))
-            return true;
+    if ((l->decide_before[b] && s->checked) || (next->check && s->decided))
+        return true;
+    for (int i = 0; i < next->reads.n + next->writes.n; i++) {
+        bool write = i >= next->reads.n;
+        Access a = write ? next->writes.at[i - next->reads.n] : next->reads.at[i];
+        for (int j = 0; j < s->writes[a.buffer->id].n; j++)
+            if (conflicts(l, s->writes[a.buffer->id].at[j], next, a))
+                return true;
+        for (int j = 0; write && j < s->reads[a.buffer->id].n; j++)
+            if (conflicts(l, s->reads[a.buffer->id].at[j], next, a))
+                return true;
     }
     return false;
 }
 
-static bool all_serial(const Lowered *l, const Region *r) {
-    for (int i = 0; i < l->kernels.n; i++)
-        if (l->kernels.at[i]->region == r && !is_serial(l, i))
-            return false;
-    return true;
+/* By kernel: some kernel of its region runs on more than one thread. */
+static const bool *parallel_kernels(const Lowered *l, Arena *arena) {
+    bool *parallel = NEW_ARRAY(arena, bool, l->kernels.n + 1);
+    for (int i = 0, end; i < l->kernels.n; i = end) {
+        bool any = false;
+        for (end = i; end < l->kernels.n; end++) {
+            if (l->kernels.at[end]->region != l->kernels.at[i]->region)
+                break;
+            any |= !is_serial(l, end);
+        }
+        for (int k = i; k < end; k++)
+            parallel[k] = any;
+    }
+    return parallel;
 }
 
 static void place_barriers(Lowered *l, Arena *arena) {
     int n = l->kernels.n;
+    const bool *parallel = parallel_kernels(l, arena);
     l->barrier_after = NEW_ARRAY(arena, bool, n + 1);
     l->decide_before = NEW_ARRAY(arena, bool, n + 1);
-    int since = 0;
+    Since since = {.reads = NEW_ARRAY(arena, UseList, l->buffers.n + 1),
+                   .writes = NEW_ARRAY(arena, UseList, l->buffers.n + 1)};
     bool open = false; /* a check whose result nobody has looked at */
     for (int b = 0; b < n; b++) {
-        Region *r = l->kernels.at[b]->region;
-        if (b == 0 || l->kernels.at[b - 1]->region != r) {
-            since = b;
-            open = l->kernels.at[b]->check;
-            continue;
-        }
-        l->decide_before[b] = open && writes_home(l->kernels.at[b]);
-        open = (open && !l->decide_before[b]) || l->kernels.at[b]->check;
-        if (!all_serial(l, r) && needs_barrier(l, since, b)) {
+        const Kernel *k = l->kernels.at[b];
+        bool first = b == 0 || l->kernels.at[b - 1]->region != k->region;
+        l->decide_before[b] = !first && open && writes_home(k);
+        open = k->check || (!first && open && !l->decide_before[b]);
+        bool wait = !first && parallel[b] && needs_barrier(l, &since, b);
+        if (wait)
             l->barrier_after[b - 1] = true;
-            since = b;
-        }
+        if (first || wait)
+            since_begin(&since);
+        since_add(&since, l, arena, b);
     }
 }
 
@@ -168,20 +201,6 @@ static bool uses_ordered(const Planner *p, Use u, Use v) {
     if (is_serial(p->l, u.kernel) && is_serial(p->l, v.kernel))
         return true;
     return p->phase[u.kernel] < p->phase[v.kernel];
-}
-
-static bool uses_all_ordered(const Planner *p, const Slot *first, const Slot *second) {
-    for (int i = 0; i < first->uses.n; i++)
-        for (int j = 0; j < second->uses.n; j++)
-            if (!uses_ordered(p, first->uses.at[i], second->uses.at[j]))
-                return false;
-    return true;
-}
-
-static bool slots_may_share(const Planner *p, const Slot *a, const Slot *b) {
-    if (a->buffer->region != b->buffer->region)
-        return true;
-    return uses_all_ordered(p, a, b) || uses_all_ordered(p, b, a);
 }
 
 /* ---- in place ---- */
@@ -245,67 +264,177 @@ static void reuse_in_place(Planner *p) {
 
 /* ---- offsets ---- */
 
+/* Kernels between which something is touched, and those among them that run on several threads;
+ * -1: none. */
+typedef struct Life {
+    int first, last, first_wide, last_wide;
+} Life;
+
+/* One slot, or a row of them that takes turns. */
+typedef struct Piece {
+    int id; /* of its first slot */
+    const int *slots;
+    int n, rotate;
+    int64_t bytes, offset;
+    const Region *region;
+    Life life;
+} Piece;
+
+static int least(int a, int b) {
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static Life life_join(Life a, Life b) {
+    return (Life){least(a.first, b.first), MAX(a.last, b.last),
+                  least(a.first_wide, b.first_wide), MAX(a.last_wide, b.last_wide)};
+}
+
+static Life life_of(const Planner *p, const Slot *s) {
+    Life life = {-1, -1, -1, -1};
+    for (int i = 0; i < s->uses.n; i++) {
+        int k = s->uses.at[i].kernel, wide = is_serial(p->l, k) ? -1 : k;
+        life = life_join(life, (Life){k, k, wide, wide});
+    }
+    return life;
+}
+
+/* All that touches a is over before what touches b begins, on every thread. */
+static bool life_before(const Planner *p, Life a, Life b) {
+    if (a.first < 0 || b.first < 0)
+        return true;
+    return a.last < b.first &&
+           (a.last_wide < 0 || p->phase[a.last_wide] < p->phase[b.first]) &&
+           (b.first_wide < 0 || p->phase[a.last] < p->phase[b.first_wide]);
+}
+
+static bool lives_apart(const Planner *p, Life a, Life b) {
+    return life_before(p, a, b) || life_before(p, b, a);
+}
+
+/* Copies i, i + m, i + 2 m … of a row may share one slot. */
+static bool may_rotate(const Planner *p, const SlotRow *row, int m) {
+    for (int i = 0; i < m; i++) {
+        Life life = life_of(p, &p->slot.at[row->slots.at[i]]);
+        for (int k = i + m; k < row->slots.n; k += m) {
+            Life next = life_of(p, &p->slot.at[row->slots.at[k]]);
+            if (!lives_apart(p, life, next))
+                return false;
+            life = life_join(life, next);
+        }
+    }
+    return true;
+}
+
+/* How many copies of a row have bytes of their own. */
+static int row_rotates(const Planner *p, const SlotRow *row) {
+    enum { MOST = 4 };
+    bool persistent = p->persist[row->slots.at[0]];
+    for (int m = 1; m <= MOST && m < row->slots.n && !persistent; m++)
+        if (may_rotate(p, row, m))
+            return m;
+    return row->slots.n;
+}
+
+static Piece new_piece(const Planner *p, const int *slots, int n, int rotate) {
+    const Slot *first = &p->slot.at[slots[0]];
+    Piece piece = {.id = slots[0], .slots = slots, .n = n, .rotate = rotate};
+    piece.region = first->buffer->region;
+    piece.bytes = first->bytes * rotate;
+    piece.life = life_of(p, first);
+    for (int i = 1; i < n; i++) {
+        piece.id = MIN(piece.id, slots[i]);
+        piece.life = life_join(piece.life, life_of(p, &p->slot.at[slots[i]]));
+    }
+    return piece;
+}
+
+static void set_offset(const Planner *p, Piece *piece, int64_t offset) {
+    piece->offset = offset;
+    for (int i = 0; i < piece->n; i++) {
+        Slot *s = &p->slot.at[piece->slots[i]];
+        s->offset = offset + i % piece->rotate * s->bytes;
+    }
+}
+
 static int by_size(const void *a, const void *b) {
-    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
+    const Piece *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
-    return x->buffer->id - y->buffer->id;
+    return x->id - y->id;
 }
 
-static int by_offset(const void *a, const void *b) {
-    const Slot *x = *(Slot *const *)a, *y = *(Slot *const *)b;
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->buffer->id - y->buffer->id;
-}
-
-/* The smallest gap between the slots in the way (sorted by offset) that takes `bytes`, else the
- * end. */
-static int64_t best_fit(Slot *const *taken, int n, int64_t start, int64_t bytes) {
+/* The smallest gap that takes the piece between those that it may not share with, else their end.
+ * `placed` is sorted by offset. */
+static int64_t best_fit(const Planner *p, const Piece *piece, Piece *const *placed, int n,
+                        int64_t start) {
     int64_t best = -1, best_gap = INT64_MAX, end = start;
     for (int i = 0; i < n; i++) {
-        int64_t gap = taken[i]->offset - end;
-        if (gap >= bytes && gap < best_gap) {
+        if (placed[i]->region != piece->region || lives_apart(p, placed[i]->life, piece->life))
+            continue;
+        int64_t gap = placed[i]->offset - end;
+        if (gap >= piece->bytes && gap < best_gap) {
             best = end;
             best_gap = gap;
         }
-        end = MAX(end, taken[i]->offset + taken[i]->bytes);
+        end = MAX(end, placed[i]->offset + placed[i]->bytes);
     }
     return best >= 0 ? best : end;
 }
 
-static int64_t place_slots(Planner *p, int64_t start) {
-    VEC(Slot *) order = {0};
-    for (int i = 0; i < p->slot.n; i++)
-        if (p->slot.at[i].bytes)
-            vec_push(p->arena, &order, &p->slot.at[i]);
-    if (order.n)
-        qsort(order.at, (size_t)order.n, sizeof *order.at, by_size);
-    Slot **taken = NEW_ARRAY(p->arena, Slot *, order.n + 1);
+/* Those of one region after the other: they may lie on those of another. */
+static int64_t place_pieces(Planner *p, int64_t start) {
+    Piece **placed = NEW_ARRAY(p->arena, Piece *, p->pieces.n + 1);
     int64_t end = start;
-    for (int i = 0; i < order.n; i++) {
-        int n = 0;
-        for (int j = 0; j < i; j++)
-            if (!slots_may_share(p, order.at[i], order.at[j]))
-                taken[n++] = order.at[j];
-        if (n)
-            qsort(taken, (size_t)n, sizeof *taken, by_offset);
-        order.at[i]->offset = best_fit(taken, n, start, order.at[i]->bytes);
-        end = MAX(end, order.at[i]->offset + order.at[i]->bytes);
+    int n = 0;
+    if (p->pieces.n)
+        qsort(p->pieces.at, (size_t)p->pieces.n, sizeof *p->pieces.at, by_size);
+    for (int i = 0; i < p->pieces.n; i++) {
+        Piece *piece = &p->pieces.at[i];
+        if (p->persist[piece->id])
+            continue;
+        set_offset(p, piece, best_fit(p, piece, placed, n, start));
+        end = MAX(end, piece->offset + piece->bytes);
+        int at = n++;
+        for (; at > 0 && placed[at - 1]->offset > piece->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = piece;
     }
     return end;
 }
 
-static int64_t place_persistent(Lowered *l) {
+/* In the order of the buffers. */
+static int64_t place_persistent(Planner *p) {
     int64_t end = 0;
-    for (int i = 0; i < l->buffers.n; i++) {
-        Buffer *b = l->buffers.at[i];
-        if (!is_persistent(b))
+    for (int i = 0; i < p->pieces.n; i++) {
+        if (!p->persist[p->pieces.at[i].id])
             continue;
-        b->offset = end;
-        end += align_up(b->bytes);
+        set_offset(p, &p->pieces.at[i], end);
+        end += p->pieces.at[i].bytes;
     }
     return end;
+}
+
+/* Rows in place of their first slot. Notes by slot how many of its row have bytes of their own. */
+static void make_pieces(Planner *p, const Runs *runs, int *rotate_of) {
+    const SlotRow **row_of = NEW_ARRAY(p->arena, const SlotRow *, p->slot.n + 1);
+    bool *done = NEW_ARRAY(p->arena, bool, p->slot.n + 1);
+    int *self = NEW_ARRAY(p->arena, int, p->slot.n + 1);
+    for (int i = 0; i < runs->rows.n; i++)
+        for (int k = 0; k < runs->rows.at[i].slots.n; k++)
+            row_of[runs->rows.at[i].slots.at[k]] = &runs->rows.at[i];
+    for (int i = 0; i < p->slot.n; i++) {
+        self[i] = i;
+        if (done[i] || p->slot.at[i].bytes == 0)
+            continue;
+        const SlotRow *row = row_of[i];
+        int n = row ? row->slots.n : 1, rotate = row ? row_rotates(p, row) : 1;
+        const int *slots = row ? row->slots.at : &self[i];
+        for (int k = 0; k < n; k++) {
+            done[slots[k]] = true;
+            rotate_of[slots[k]] = rotate;
+        }
+        vec_push(p->arena, &p->pieces, new_piece(p, slots, n, rotate));
+    }
 }
 
 static void count_phases(Planner *p) {
@@ -337,8 +466,16 @@ static int heaviest(const Lowered *l) {
     return best;
 }
 
+/* The faults below are in one call, not in all layers. */
+static void forget_runs(Lowered *l) {
+    l->runs.n = l->families.n = 0;
+    for (int i = 0; i < l->buffers.n; i++)
+        l->buffers.at[i]->family = NULL;
+}
+
 /* Nobody waits for the heaviest kernel (a deliberate fault). */
 static void drop_barrier(Lowered *l) {
+    forget_runs(l);
     int i = heaviest(l);
     while (i < l->kernels.n && !l->barrier_after[i])
         i++;
@@ -348,6 +485,7 @@ static void drop_barrier(Lowered *l) {
 
 /* What the heaviest kernel writes lies on what it reads (a deliberate fault). */
 static void share_offset(Lowered *l) {
+    forget_runs(l);
     const Kernel *k = l->kernels.at[heaviest(l)];
     Buffer *to = k->writes.at[0].buffer;
     for (int i = 0; i < k->reads.n; i++) {
@@ -359,28 +497,50 @@ static void share_offset(Lowered *l) {
     }
 }
 
+static void make_slots(Planner *p) {
+    const Lowered *l = p->l;
+    p->shares = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
+    p->persist = NEW_ARRAY(p->arena, bool, l->buffers.n + 1);
+    for (int i = 0; i < l->buffers.n; i++) {
+        Buffer *b = l->buffers.at[i];
+        if (b->id != i)
+            bug("plan: buffer '%s' is number %d in the list and calls itself %d", b->name, i,
+                b->id);
+        p->shares[i] = i;
+        p->persist[i] = is_persistent(b);
+        vec_push(p->arena, &p->slot,
+                 (Slot){.buffer = b, .bytes = p->persist[i] ? 0 : align_up(b->bytes)});
+    }
+    collect_uses(p);
+}
+
+static void place(Planner *p) {
+    Lowered *l = p->l;
+    int *slot_number = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
+    int *rotate_of = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
+    for (int i = 0; i < l->buffers.n; i++) {
+        slot_number[i] = slot_of(p, l->buffers.at[i])->buffer->id;
+        if (p->persist[i])
+            p->slot.at[i].bytes = align_up(l->buffers.at[i]->bytes);
+    }
+    Runs runs = {.l = l, .arena = p->arena, .slot_of = slot_number, .persist = p->persist};
+    plan_find_runs(&runs);
+    make_pieces(p, &runs, rotate_of);
+    l->arena_bytes = place_pieces(p, place_persistent(p));
+    for (int i = 0; i < l->buffers.n; i++)
+        l->buffers.at[i]->offset = p->slot.at[slot_number[i]].offset;
+    plan_settle_families(&runs, rotate_of);
+}
+
 void plan(Compiler *c) {
     Lowered *l = c->lowered;
     Planner p = {.l = l, .arena = c->arena};
     place_barriers(l, c->arena);
     p.phase = NEW_ARRAY(c->arena, int, l->kernels.n + 1);
     count_phases(&p);
-    p.shares = NEW_ARRAY(c->arena, int, l->buffers.n + 1);
-    for (int i = 0; i < l->buffers.n; i++) {
-        Buffer *b = l->buffers.at[i];
-        if (b->id != i)
-            bug("plan: buffer '%s' is number %d in the list and calls itself %d", b->name, i,
-                b->id);
-        p.shares[i] = i;
-        vec_push(c->arena, &p.slot,
-                 (Slot){.buffer = b, .bytes = is_persistent(b) ? 0 : align_up(b->bytes)});
-    }
-    collect_uses(&p);
+    make_slots(&p);
     reuse_in_place(&p);
-    l->arena_bytes = place_slots(&p, place_persistent(l));
-    for (int i = 0; i < l->buffers.n; i++)
-        if (!is_persistent(l->buffers.at[i]))
-            l->buffers.at[i]->offset = slot_of(&p, l->buffers.at[i])->offset;
+    place(&p);
     if (mutated(l->program->graph, "barrier"))
         drop_barrier(l);
     if (mutated(l->program->graph, "offset"))
