@@ -148,11 +148,24 @@ static size_t last_line_length(const Text *t) {
     return t->n - i;
 }
 
+/* Bytes of a word: to a space that stands in no braces and in at most one pair of parentheses,
+ * those of the call; *depth: of parentheses, before it and behind it. */
+static size_t word_length(const char *words, int *depth) {
+    int braces = 0;
+    size_t n = 0;
+    for (; words[n] && (words[n] != ' ' || braces > 0 || *depth > 1); n++) {
+        *depth += words[n] == '(' ? 1 : words[n] == ')' ? -1 : 0;
+        braces += words[n] == '{' ? 1 : words[n] == '}' ? -1 : 0;
+    }
+    return n;
+}
+
 void emit_words(Emit *e, const char *first, const char *words, const char *rest) {
+    int depth = 0;
     indent(e);
     text_add(&e->text, first);
     for (bool start = true; *words; start = false) {
-        size_t n = strcspn(words, " ");
+        size_t n = word_length(words, &depth);
         if (last_line_length(&e->text) + n > 96) {
             text_add(&e->text, "\n    ");
             indent(e);

@@ -22,7 +22,7 @@ void emit_begin(Emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 
 void emit_turn(Emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "}", with what follows it: "" or ";". */
 void emit_end(Emit *e, const char *after);
-/* One line, broken at 100 columns between words: a list in braces, a call. */
+/* One line, broken at 100 columns between words: a list in braces, the arguments of a call. */
 void emit_words(Emit *e, const char *first, const char *words, const char *rest);
 /* Text of several lines, each put at the current depth. */
 void emit_lines(Emit *e, const char *text);

@@ -7,10 +7,18 @@ struct nn_value {
     struct rt_tensor tensor; /* key, type, layout, extents; data is set by nn_tensor */
     const char *where;       /* "digits.nn:14" */
     size_t offset;           /* in the arena; in struct nn where `host` */
+    int copies;              /* of a value of every layer: their numbers follow each other */
+    int shift, rotate;       /* copy i lies (i + shift) % rotate * stride further on */
+    int64_t stride;
     bool host;
     int counted; /* the axis whose extent is known at run time: per * count; -1: none */
     int64_t per;
     size_t count; /* offset of the count in struct nn */
+};
+
+/* Values first … first + n - 1. */
+struct nn_range {
+    int first, n;
 };
 
 /* A value and the name it has in a file. */
@@ -47,10 +55,8 @@ struct nn_region {
     const char *name;
     void (*run)(void *nn, int t); /* once on each thread; `parallel`: on more than one */
     bool parallel;
-    const int *before; /* values that it reads from outside, values that it leaves behind */
-    int n_before;
-    const int *after;
-    int n_after;
+    const struct nn_range *before, *after; /* values it reads from outside, values it leaves */
+    int n_before, n_after;
     const struct nn_batch *batches;
     int n_batches;
 };

@@ -5,11 +5,21 @@
             return status_;                                                                        \
     } while (0)
 
+/* The row of value i, and which of the copies that share the row it is. */
+RT_FN const struct nn_value *nn_row(int i, int *copy) {
+    const struct nn_value *v = &nn_values[i < NN_VALUES ? i : NN_VALUES];
+    for (*copy = i < NN_VALUES ? 0 : i - NN_VALUES; *copy >= v->copies; v++)
+        *copy -= v->copies;
+    return v;
+}
+
 /* Value i with its memory and its extents of this moment. */
 RT_FN struct rt_tensor nn_tensor(struct nn *nn, int i) {
-    const struct nn_value *v = &nn_values[i];
+    int copy;
+    const struct nn_value *v = nn_row(i, &copy);
     struct rt_tensor t = v->tensor;
-    t.data = (v->host ? (unsigned char *)nn : nn->arena) + v->offset;
+    t.data = (v->host ? (unsigned char *)nn : nn->arena) + v->offset +
+             (copy + v->shift) % v->rotate * v->stride;
     if (v->counted >= 0) {
         int64_t count;
         memcpy(&count, (const unsigned char *)nn + v->count, sizeof count);
@@ -46,14 +56,16 @@ RT_FN bool nn_counts(const struct nn_value *v, const struct rt_tensor *now, int6
 }
 
 RT_FN void nn_look(struct nn *nn, int i) {
-    struct rt_tensor now = nn_tensor(nn, i), t = nn_values[i].tensor;
+    int copy;
+    const struct nn_value *v = nn_row(i, &copy);
+    struct rt_tensor now = nn_tensor(nn, i), t = v->tensor;
     t.data = now.data;
     if (t.type != RT_F32 && t.type != RT_F64)
         return;
     int64_t n = nn_elements(&t);
     for (int64_t k = 0; k < n; k++) {
         double x = nn_element(&t, k);
-        bool bad = x - x != 0 && nn_counts(&nn_values[i], &now, k);
+        bool bad = x - x != 0 && nn_counts(v, &now, k);
         if (bad && isnan(x)) {
             nn->bad_nan = i;
             return;
@@ -71,8 +83,9 @@ RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
     nn->replay = true;
     nn->rt.fault.node = -1;
     nn->bad_nan = nn->bad_inf = -1;
-    for (int i = 0; i < r->n_before && nn->bad_nan < 0; i++)
-        nn_look(nn, r->before[i]);
+    for (int i = 0; i < r->n_before; i++)
+        for (int k = 0; k < r->before[i].n && nn->bad_nan < 0; k++)
+            nn_look(nn, r->before[i].first + k);
     if (nn->bad_nan < 0)
         r->run(nn, 0);
     nn->replay = false;
@@ -88,9 +101,13 @@ RT_FN enum rt_status nn_diverged(struct nn *nn, const struct nn_region *r,
     if (bad < 0)
         return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld (%s)", p->name, what,
                        (long long)nn->step, p->where);
-    return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld; first bad tensor: %s (%s)",
-                   p->name, what, (long long)nn->step, nn_values[bad].tensor.key,
-                   nn_values[bad].where);
+    int copy;
+    const struct nn_value *v = nn_row(bad, &copy);
+    char layer[16] = "";
+    if (v->copies > 1)
+        snprintf(layer, sizeof layer, "[%d]", copy);
+    return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld; first bad tensor: %s%s (%s)",
+                   p->name, what, (long long)nn->step, v->tensor.key, layer, v->where);
 }
 
 RT_FN enum rt_status nn_faulted(struct nn *nn, const struct nn_region *r) {
@@ -142,11 +159,13 @@ RT_FN enum rt_status nn_trace_batch(struct nn *nn, const struct nn_batch *b, int
 }
 
 RT_FN enum rt_status nn_trace(struct nn *nn, const struct nn_region *r, bool before) {
-    int n = before ? r->n_before : r->n_after, batches = before ? r->n_batches : 0, made = 0;
-    const int *list = before ? r->before : r->after;
+    int ranges = before ? r->n_before : r->n_after, batches = before ? r->n_batches : 0;
+    const struct nn_range *range = before ? r->before : r->after;
+    int n = 0, made = 0;
     enum rt_status status = RT_OK;
-    for (int i = 0; i < n; i++)
-        nn->chosen[i] = nn_tensor(nn, list[i]);
+    for (int i = 0; i < ranges; i++)
+        for (int k = 0; k < range[i].n; k++)
+            nn->chosen[n++] = nn_tensor(nn, range[i].first + k);
     for (; made < batches && !status; made++)
         status = nn_trace_batch(nn, &r->batches[made], n + made);
     rt_buf_clear(&nn->text);
@@ -329,7 +348,7 @@ RT_FN enum rt_status nn_load_weights(struct nn *nn, const struct rt_pair *from) 
     }
     bool known = !from->name;
     for (int i = 0; i < NN_WEIGHTS; i++) {
-        nn->chosen[i] = nn_tensor(nn, nn_weights[i]);
+        nn->chosen[i] = nn_tensor(nn, i);
         known = known || !strncmp(nn->chosen[i].key, nn->text.text, nn->text.size);
     }
     if (!known)

@@ -6,7 +6,7 @@ RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
     struct rt_cli *cli = &nn->cli;
     nn_options(nn);
     for (int i = 0; i < NN_WEIGHTS; i++)
-        nn->chosen[i] = nn_values[nn_weights[i]].tensor;
+        nn->chosen[i] = nn_values[i].tensor;
     cli->program = NN_PROGRAM;
     cli->version = NN_VERSION;
     cli->tasks = nn_task_names;

@@ -18,29 +18,97 @@ Buffer *c_node_buffer(const CEmit *x, const Node *n) {
     return b;
 }
 
-int c_value_of_scalar(const CEmit *x, int scalar) {
-    return x->l->buffers.n + scalar;
+/* ---- numbers of values ---- */
+
+int c_value_of_scalar(const CEmit *x, const Scalar *s) {
+    return x->values.scalars + s->id;
 }
 
-int c_value_of_count(const CEmit *x, int count) {
-    return x->l->buffers.n + x->p->scalars.n + count;
+int c_value_of_count(const CEmit *x, const Count *c) {
+    return x->values.counts + c->id;
 }
 
-int c_count_values(const CEmit *x) {
-    return x->l->buffers.n + x->p->scalars.n + x->p->counts.n;
+static const bool *touched_buffers(const CEmit *x) {
+    bool *touched = NEW_ARRAY(x->arena, bool, x->l->buffers.n + 1);
+    for (int i = 0; i < x->l->kernels.n; i++) {
+        const Kernel *k = x->l->kernels.at[i];
+        for (int j = 0; j < k->reads.n; j++)
+            touched[k->reads.at[j].buffer->id] = true;
+        for (int j = 0; j < k->writes.n; j++)
+            touched[k->writes.at[j].buffer->id] = true;
+    }
+    return touched;
+}
+
+static bool has_own_row(const Buffer *b) {
+    return b->home || !b->family;
+}
+
+/* The buffer, or all of its family where it is the first of them. */
+static void number_buffer(CEmit *x, const Buffer *b, int *number) {
+    Values *v = &x->values;
+    int n = b->family ? b->family->copies.n : 1;
+    if (b->family && b != b->family->copies.at[0])
+        return;
+    for (int i = 0; i < n; i++) {
+        const Buffer *copy = b->family ? b->family->copies.at[i] : b;
+        number[copy->id] = v->buffers.n;
+        vec_push(x->arena, &v->buffers, copy);
+    }
+}
+
+void c_number_values(CEmit *x) {
+    const Lowered *l = x->l;
+    Values *v = &x->values;
+    int *number = NEW_ARRAY(x->arena, int, l->buffers.n + 1);
+    v->touched = touched_buffers(x);
+    v->number = number;
+    for (int i = 0; i < l->buffers.n; i++)
+        if (c_is_weight(l->buffers.at[i]))
+            number_buffer(x, l->buffers.at[i], number);
+    v->weights = v->buffers.n;
+    for (int i = 0; i < l->buffers.n; i++) {
+        const Buffer *b = l->buffers.at[i];
+        if (!c_is_weight(b) && has_own_row(b) && (b->home || v->touched[i]))
+            number_buffer(x, b, number);
+    }
+    v->scalars = v->buffers.n;
+    v->counts = v->scalars + x->p->scalars.n;
+    v->rows = v->counts + x->p->counts.n;
+    int next = v->rows;
+    for (int i = 0; i < l->families.n; i++) {
+        const Family *f = l->families.at[i];
+        if (has_own_row(f->copies.at[0]))
+            continue;
+        vec_push(x->arena, &v->families, f);
+        for (int k = 0; k < f->copies.n; k++)
+            number[f->copies.at[k]->id] = next++;
+    }
+}
+
+static const char *buffer_name(const Buffer *b) {
+    return b->family ? b->family->name : b->name;
 }
 
 const char *c_buffer_value(const CEmit *x, const Buffer *b) {
-    return arena_printf(x->arena, "VALUE_%s", b->name);
+    if (b->family && b->copy)
+        return arena_printf(x->arena, "VALUE_%s + %d", b->family->name, b->copy);
+    return arena_printf(x->arena, "VALUE_%s", buffer_name(b));
+}
+
+const char *c_at(const CEmit *x, const Buffer *b) {
+    if (b->family && b->family->stride)
+        return arena_printf(x->arena, "at_%s(nn, %d)", b->family->name, b->copy);
+    return arena_printf(x->arena, "at_%s(nn)", buffer_name(b));
 }
 
 const char *c_value_name(const CEmit *x, int value) {
-    int scalar = value - x->l->buffers.n, count = scalar - x->p->scalars.n;
-    if (scalar < 0)
-        return c_buffer_value(x, x->l->buffers.at[value]);
-    if (count < 0)
-        return arena_printf(x->arena, "SCALAR_%s", x->p->scalars.at[scalar]->name);
-    return arena_printf(x->arena, "COUNT_%s", x->p->counts.at[count]->name);
+    const Values *v = &x->values;
+    if (value < v->scalars)
+        return c_buffer_value(x, v->buffers.at[value]);
+    if (value < v->counts)
+        return arena_printf(x->arena, "SCALAR_%s", x->p->scalars.at[value - v->scalars]->name);
+    return arena_printf(x->arena, "COUNT_%s", x->p->counts.at[value - v->counts]->name);
 }
 
 /* ---- sizes ---- */
@@ -48,23 +116,46 @@ const char *c_value_name(const CEmit *x, int value) {
 static int most_batches(const CEmit *x) {
     int most = 0;
     for (int i = 0; i < x->p->regions.n; i++)
-        most = MAX(most, c_count_batches(x, x->p->regions.at[i]));
+        most = MAX(most, x->regions[i].batches.n);
     return most;
 }
 
 static bool is_parallel(const CEmit *x) {
-    for (int i = 0; i < x->l->kernels.n; i++)
-        if (x->l->kernels.at[i]->tiles > 1)
+    for (int i = 0; i < x->p->regions.n; i++)
+        if (x->regions[i].parallel)
             return true;
     return false;
 }
 
-/* Values, splits and regions by name: ROWS_digits_train. */
+/* Enumerators in one list: splits and regions by name. */
 static void emit_numbers(CEmit *x, int n, const char *(*name)(const CEmit *, int)) {
     Text t = {.arena = x->arena};
     for (int i = 0; i < n; i++)
-        text_printf(&t, "%s%s%s", i ? " " : "", name(x, i), i + 1 < n ? "," : "");
+        text_printf(&t, "%s%s", i ? ", " : "", name(x, i));
     if (n)
+        emit_words(&x->e, "enum {", t.at, "};");
+}
+
+/* One enumerator: "VALUE_h", behind a family "VALUE_h = 12". Returns the number of the next. */
+static int add_number(Text *t, const char *name, int number, int next) {
+    text_printf(t, "%s%s", t->n ? ", " : "", name);
+    if (number != next)
+        text_printf(t, " = %d", number);
+    return number + 1;
+}
+
+static void emit_value_numbers(CEmit *x) {
+    const Values *v = &x->values;
+    Text t = {.arena = x->arena};
+    int next = 0;
+    for (int i = 0; i < v->rows; i++)
+        if (i >= v->scalars || !v->buffers.at[i]->copy)
+            next = add_number(&t, c_value_name(x, i), i, next);
+    for (int i = 0; i < v->families.n; i++) {
+        const Buffer *first = v->families.at[i]->copies.at[0];
+        next = add_number(&t, c_buffer_value(x, first), v->number[first->id], next);
+    }
+    if (t.n)
         emit_words(&x->e, "enum {", t.at, "};");
 }
 
@@ -93,8 +184,9 @@ void c_emit_sizes(CEmit *x) {
     emit_begin(e, "enum");
     emit_line(e, "NN_PARALLEL = %d, /* some region runs on more than one thread */",
               is_parallel(x));
-    emit_line(e, "NN_VALUES = %d,", c_count_values(x));
-    emit_line(e, "NN_WEIGHTS = %d, /* parameters and states */", c_count_weights(x));
+    emit_line(e, "NN_VALUES = %d,", x->values.rows);
+    emit_line(e, "NN_WEIGHTS = %d, /* the first of them: parameters and states */",
+              x->values.weights);
     emit_line(e, "NN_REGIONS = %d,", p->regions.n);
     emit_line(e, "NN_BATCHES = %d,", most_batches(x));
     emit_line(e, "NN_SOURCES = %d,", p->sources.n);
@@ -104,7 +196,7 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_TASKS = %d,", p->tasks.n + p->exports.n);
     emit_line(e, "NN_RECORDS = %d", x->records.n);
     emit_end(e, ";");
-    emit_numbers(x, c_count_values(x), c_value_name);
+    emit_value_numbers(x);
     emit_numbers(x, p->regions.n, region_name);
     emit_numbers(x, p->splits.n, split_name);
 }
@@ -173,12 +265,27 @@ void c_emit_members(CEmit *x) {
 
 /* ---- accessors ---- */
 
+/* "nn->arena + 4096 + (size_t)i % 2 * 8192": where copy i of a family lies. */
+static const char *place_of(const CEmit *x, const Buffer *b) {
+    const Family *f = b->family;
+    long long offset = (long long)(f ? f->offset : b->offset);
+    if (!f || !f->stride)
+        return arena_printf(x->arena, "nn->arena + %lld", offset);
+    const char *i = f->shift ? arena_printf(x->arena, "(i + %d)", f->shift) : "i";
+    if (f->rotate < f->copies.n)
+        i = arena_printf(x->arena, "%s %% %d", i, f->rotate);
+    return arena_printf(x->arena, "nn->arena + (%lld + %s * %lldLL)", offset, i,
+                        (long long)f->stride);
+}
+
 static void emit_buffer_accessor(CEmit *x, const Buffer *b) {
     Text type = {.arena = x->arena}, cast = {.arena = x->arena};
-    c_print_buffer_type(&type, b, arena_printf(x->arena, "at_%s(struct nn *nn)", b->name));
+    const char *copy = b->family && b->family->stride ? ", int i" : "";
+    c_print_buffer_type(&type, b,
+                        arena_printf(x->arena, "at_%s(struct nn *nn%s)", buffer_name(b), copy));
     c_print_buffer_type(&cast, b, "");
     emit_begin(&x->e, "RT_INLINE %s", type.at);
-    emit_line(&x->e, "return (%s)(void *)(nn->arena + %lld);", cast.at, (long long)b->offset);
+    emit_line(&x->e, "return (%s)(void *)(%s);", cast.at, place_of(x, b));
     emit_end(&x->e, "");
 }
 
@@ -191,8 +298,11 @@ static void emit_source_accessor(CEmit *x, const DataSource *s) {
 }
 
 void c_emit_accessors(CEmit *x) {
-    for (int i = 0; i < x->l->buffers.n; i++)
-        emit_buffer_accessor(x, x->l->buffers.at[i]);
+    for (int i = 0; i < x->l->buffers.n; i++) {
+        const Buffer *b = x->l->buffers.at[i];
+        if ((b->home || x->values.touched[i]) && (!b->family || b == b->family->copies.at[0]))
+            emit_buffer_accessor(x, b);
+    }
     for (int i = 0; i < x->p->sources.n; i++)
         if (x->p->sources.at[i]->used)
             emit_source_accessor(x, x->p->sources.at[i]);
@@ -207,44 +317,51 @@ static int counted_axis(const Shape *s) {
     return -1;
 }
 
-static void emit_buffer_value(CEmit *x, const Buffer *b) {
-    const char *key = b->home ? b->home->path : b->name;
+/* One row; of a family that shares it: with its copies. */
+static void emit_buffer_value(CEmit *x, const Buffer *b, const Family *f) {
+    const char *key = b->home ? b->home->path : buffer_name(b);
     Span span = b->home ? b->home->span : b->node ? b->node->span : (Span){0};
-    const char *count = "-1, 0, 0";
+    const char *count = "-1, 0, 0", *copies = "1, 0, 1, 0";
     int axis = counted_axis(&b->shape);
     if (axis >= 0) {
         Dim d = b->shape.dim[axis];
         count = arena_printf(x->arena, "%d, %lld, offsetof(struct nn, counts.%s)", axis,
                              (long long)(d.n / d.count->bound), d.count->name);
     }
+    if (f)
+        copies = arena_printf(x->arena, "%d, %d, %d, %lld", f->copies.n, f->shift, f->rotate,
+                              (long long)f->stride);
     emit_line(&x->e, "{{%s, %s, %s, %d, %s, NULL},", emit_string(x->arena, key),
               c_rt_type(b->dtype), b->layout == LAYOUT_ROWS ? "RT_ROW_MAJOR" : "RT_PANELS16",
               b->shape.rank, c_dims(x, &b->shape));
-    emit_line(&x->e, " %s, %lld, false, %s}, /* %s */", emit_string(x->arena, c_where(x, span)),
-              (long long)b->offset, count, c_buffer_value(x, b));
+    emit_line(&x->e, " %s, %lld, %s, false, %s}, /* %s */", emit_string(x->arena, c_where(x, span)),
+              (long long)(f ? f->offset : b->offset), copies, count, c_buffer_value(x, b));
 }
 
 static void emit_host_value(CEmit *x, const char *key, const char *type, const char *member,
                             int row) {
     emit_line(&x->e, "{{%s, %s, RT_ROW_MAJOR, 0, {0}, NULL},", emit_string(x->arena, key), type);
-    emit_line(&x->e, " \"\", offsetof(struct nn, %s), true, -1, 0, 0}, /* %s */", member,
-              c_value_name(x, row));
+    emit_line(&x->e, " \"\", offsetof(struct nn, %s), 1, 0, 1, 0, true, -1, 0, 0}, /* %s */",
+              member, c_value_name(x, row));
 }
 
 void c_emit_values(CEmit *x) {
     const Program *p = x->p;
-    emit_begin(&x->e, "static const struct nn_value nn_values[NN_VALUES + 1] =");
-    for (int i = 0; i < x->l->buffers.n; i++)
-        emit_buffer_value(x, x->l->buffers.at[i]);
+    const Values *v = &x->values;
+    emit_begin(&x->e, "static const struct nn_value nn_values[] =");
+    for (int i = 0; i < v->buffers.n; i++)
+        emit_buffer_value(x, v->buffers.at[i], NULL);
     for (int i = 0; i < p->scalars.n; i++) {
         const char *member = arena_printf(x->arena, "scalars.%s", p->scalars.at[i]->name);
-        emit_host_value(x, member, c_rt_type(p->scalars.at[i]->dtype), member,
-                        c_value_of_scalar(x, i));
+        emit_host_value(x, member, c_rt_type(p->scalars.at[i]->dtype), member, v->scalars + i);
     }
     for (int i = 0; i < p->counts.n; i++) {
         const char *member = arena_printf(x->arena, "counts.%s", p->counts.at[i]->name);
-        emit_host_value(x, member, "RT_I64", member, c_value_of_count(x, i));
+        emit_host_value(x, member, "RT_I64", member, v->counts + i);
     }
-    emit_line(&x->e, "{{NULL, RT_F32, RT_ROW_MAJOR, 0, {0}, NULL}, NULL, 0, false, -1, 0, 0},");
+    for (int i = 0; i < v->families.n; i++)
+        emit_buffer_value(x, v->families.at[i]->copies.at[0], v->families.at[i]);
+    emit_line(&x->e, "{{NULL, RT_F32, RT_ROW_MAJOR, 0, {0}, NULL},");
+    emit_line(&x->e, " NULL, 0, 1, 0, 1, 0, false, -1, 0, 0},");
     emit_end(&x->e, ";");
 }

@@ -54,51 +54,92 @@ static void head_command(CEmit *x) {
     emit_line(&x->e, " *   ./%s --help", x->p->name);
 }
 
+/* A buffer, or all copies of a family in one line. */
 static void head_buffer(CEmit *x, const Buffer *b, const char *name, const char *kernels) {
     emit_line(&x->e, " *   %-36s %-4s %-22s %10lld%s", name, dtype_name(b->dtype),
               shape_text(x->arena, &b->shape), (long long)b->offset, kernels);
 }
 
+static void head_family(CEmit *x, const Family *f, const char *kernels) {
+    const Buffer *first = f->copies.at[0];
+    const char *step = arena_printf(x->arena, " +%lld%s", (long long)f->stride, kernels);
+    head_buffer(x, first, arena_printf(x->arena, "%s[%d]", f->name, f->copies.n), step);
+}
+
+/* Of a family only the first stands for all. */
+static bool is_listed(const Buffer *b) {
+    return !b->family || b == b->family->copies.at[0];
+}
+
 static void head_kept(CEmit *x, bool weights) {
     for (int i = 0; i < x->l->buffers.n; i++) {
         const Buffer *b = x->l->buffers.at[i];
-        if (!b->region && c_is_weight(b) == weights)
+        if (b->region || c_is_weight(b) != weights)
+            continue;
+        if (weights || !b->family)
             head_buffer(x, b, b->home ? b->home->path : b->name, "");
+        else if (is_listed(b))
+            head_family(x, b->family, "");
     }
 }
 
-static bool touches(const Kernel *k, const Buffer *b) {
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].buffer == b)
-            return true;
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer == b)
-            return true;
-    return false;
+typedef struct Uses {
+    int *first, *last; /* kernels that touch a buffer, by the id of the first of its family */
+} Uses;
+
+static void note_uses(const Uses *u, int kernel, int n, const Access *list) {
+    for (int i = 0; i < n; i++) {
+        const Buffer *b = list[i].buffer;
+        int id = b->family ? b->family->copies.at[0]->id : b->id;
+        u->first[id] = u->first[id] < 0 ? kernel : u->first[id];
+        u->last[id] = kernel;
+    }
 }
 
 static void head_values(CEmit *x) {
-    for (int i = 0; i < x->l->buffers.n; i++) {
-        const Buffer *b = x->l->buffers.at[i];
-        int first = -1, last = -1;
-        for (int k = 0; b->region && k < x->l->kernels.n; k++)
-            if (touches(x->l->kernels.at[k], b)) {
-                first = first < 0 ? k : first;
-                last = k;
-            }
-        if (b->region)
-            head_buffer(x, b, b->name, arena_printf(x->arena, "  %d-%d", first, last));
+    const Lowered *l = x->l;
+    int n = l->buffers.n;
+    Uses u = {NEW_ARRAY(x->arena, int, n + 1), NEW_ARRAY(x->arena, int, n + 1)};
+    for (int i = 0; i < n; i++)
+        u.first[i] = -1;
+    for (int k = 0; k < l->kernels.n; k++) {
+        note_uses(&u, k, l->kernels.at[k]->reads.n, l->kernels.at[k]->reads.at);
+        note_uses(&u, k, l->kernels.at[k]->writes.n, l->kernels.at[k]->writes.at);
+    }
+    for (int i = 0; i < l->buffers.n; i++) {
+        const Buffer *b = l->buffers.at[i];
+        if (!b->region || !is_listed(b) || u.first[i] < 0)
+            continue;
+        const char *kernels = arena_printf(x->arena, "  %d-%d", u.first[i], u.last[i]);
+        if (b->family)
+            head_family(x, b->family, kernels);
+        else
+            head_buffer(x, b, b->name, kernels);
     }
 }
 
+static void head_kernel(CEmit *x, int i, int copies) {
+    const Kernel *k = x->l->kernels.at[i];
+    const char *tiles = k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles);
+    const char *layers = copies ? arena_printf(x->arena, "  x %d", copies) : "";
+    emit_line(&x->e, " *   %4d %-36s %8s %10s %10s%s%s", i, k->name, tiles, amount(x, k->flops),
+              amount(x, k->bytes), x->l->barrier_after[i] ? "  wait" : "", layers);
+}
+
 static void head_kernels(CEmit *x) {
+    int runs = 0;
     for (int i = 0; i < x->l->kernels.n; i++) {
         const Kernel *k = x->l->kernels.at[i];
         if (!i || k->region != x->l->kernels.at[i - 1]->region)
             emit_line(&x->e, " *  %s", k->region->name);
-        emit_line(&x->e, " *   %4d %-36s %8s %10s %10s%s", i, k->name,
-                  k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles), amount(x, k->flops),
-                  amount(x, k->bytes), x->l->barrier_after[i] ? "  wait" : "");
+        if (runs == x->l->runs.n || x->l->runs.at[runs].first != i) {
+            head_kernel(x, i, 0);
+            continue;
+        }
+        Run run = x->l->runs.at[runs++];
+        for (int q = 0; q < run.period; q++)
+            head_kernel(x, i + q, run.copies);
+        i += run.period * run.copies - 1;
     }
 }
 
@@ -116,7 +157,8 @@ static void emit_head(CEmit *x) {
     emit_line(&x->e, " * touches them: two whose kernels do not overlap may have the same memory");
     head_values(x);
     emit_line(&x->e, " *");
-    emit_line(&x->e, " * kernels by region: number, tiles, FLOPs, bytes, where all threads wait");
+    emit_line(&x->e, " * kernels by region: number, tiles, FLOPs, bytes, where all threads wait,");
+    emit_line(&x->e, " * for how many layers");
     head_kernels(x);
     emit_line(&x->e, " */");
 }
@@ -150,7 +192,7 @@ static void emit_state(CEmit *x) {
 static void emit_tables(CEmit *x) {
     c_emit_values(x);
     c_emit_region_tables(x);
-    c_emit_weights(x);
+    c_emit_record_names(x);
 }
 
 static void emit_support(CEmit *x) {
@@ -198,6 +240,8 @@ const char *emit_c(Compiler *c) {
                .l = c->lowered,
                .p = c->program,
                .e = {.text = {.arena = c->arena}}};
+    c_number_values(&x);
+    c_collect_regions(&x);
     c_collect_records(&x);
     c_collect_arguments(&x);
     x.link = link_new(&x.e);

@@ -12,6 +12,24 @@
 #include "../pass.h"
 #include "print.h"
 
+/* What has a number for nn_wrote, traces and files. Rows of nn_values: weights, what else outlives
+ * a region, values of one region, scalars, counts; then one row for each family of values of one
+ * region, whose copies have numbers one after the other. */
+typedef struct Values {
+    VEC(const Buffer *) buffers;
+    VEC(const Family *) families;
+    const int *number; /* by buffer id */
+    int weights, scalars, counts, rows; /* the first that is none, first scalar, first count … */
+    const bool *touched; /* by buffer id: by some kernel */
+} Values;
+
+/* Kernels first … end - 1, the batches it reads. */
+typedef struct RegionKernels {
+    int first, end;
+    bool parallel; /* some of them run on more than one thread */
+    VEC(const Node *) batches;
+} RegionKernels;
+
 typedef struct CEmit {
     Compiler *c;
     Arena *arena;
@@ -19,6 +37,8 @@ typedef struct CEmit {
     const Program *p;
     Emit e;
     Link *link;
+    Values values;
+    const RegionKernels *regions; /* by id */
     VEC(const char *) records;   /* names of `record` */
     VEC(const char *) arguments; /* of exports, each name once */
     int temporaries;             /* names of locals made so far in the function */
@@ -30,12 +50,12 @@ const char *c_rt_type(DType t);                     /* "RT_F32" */
 const char *c_dims(const CEmit *x, const Shape *s); /* "{64, 10}", "{0}" for rank 0 */
 
 /* ---- emit_buffers.c ---- */
-/* Rows of nn_values: buffers by id, then scalars, then counts. */
-int c_value_of_scalar(const CEmit *x, int scalar);
-int c_value_of_count(const CEmit *x, int count);
-int c_count_values(const CEmit *x);
+void c_number_values(CEmit *x);
+int c_value_of_scalar(const CEmit *x, const Scalar *s);
+int c_value_of_count(const CEmit *x, const Count *c);
 const char *c_value_name(const CEmit *x, int value); /* VALUE_h1, SCALAR_lr, COUNT_rows */
-const char *c_buffer_value(const CEmit *x, const Buffer *b);
+const char *c_buffer_value(const CEmit *x, const Buffer *b); /* VALUE_h1, VALUE_block_w + 3 */
+const char *c_at(const CEmit *x, const Buffer *b);           /* at_h1(nn), at_block_w(nn, 3) */
 Buffer *c_home_buffer(const CEmit *x, const Home *h);     /* never NULL */
 Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
 const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
@@ -48,8 +68,7 @@ void c_emit_values(CEmit *x);
 void c_emit_kernels(CEmit *x);
 void c_emit_regions(CEmit *x);
 void c_emit_region_tables(CEmit *x);
-int c_count_batches(const CEmit *x, const Region *r);
-bool c_region_parallel(const CEmit *x, const Region *r);
+void c_collect_regions(CEmit *x);
 
 /* ---- emit_host.c ---- */
 void c_emit_block(CEmit *x, const HBlock *b);
@@ -77,9 +96,8 @@ void c_emit_exports(CEmit *x);
 bool c_export_needs_weights(const CEmit *x, const Export *e);
 
 /* ---- emit_main.c ---- */
-void c_emit_weights(CEmit *x);
+void c_emit_record_names(CEmit *x);
 void c_emit_tasks(CEmit *x);
-int c_count_weights(const CEmit *x);
 bool c_is_weight(const Buffer *b);
 
 #endif

@@ -85,8 +85,8 @@ static void emit_batches(CEmit *x, const HStmt *s) {
     emit_line(&x->e, "int64_t rows_%d;", id);
     for (int i = 0; i < s->nloops; i++) {
         const BatchLoop *b = s->loops[i];
-        emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], at_%s(nn), &rows_%d))", b->id,
-                  c_home_buffer(x, b->index)->name, id);
+        emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &rows_%d))", b->id,
+                  c_at(x, c_home_buffer(x, b->index)), id);
         emit_line(&x->e, "    break;");
         if (b->count)
             emit_line(&x->e, "nn->counts.%s = rows_%d;", b->count->name, id);

@@ -6,20 +6,7 @@ bool c_is_weight(const Buffer *b) {
     return b->home && (b->home->kind == HOME_PARAM || b->home->kind == HOME_STATE);
 }
 
-int c_count_weights(const CEmit *x) {
-    int n = 0;
-    for (int i = 0; i < x->l->buffers.n; i++)
-        n += c_is_weight(x->l->buffers.at[i]);
-    return n;
-}
-
-void c_emit_weights(CEmit *x) {
-    emit_begin(&x->e, "static const int nn_weights[NN_WEIGHTS + 1] =");
-    for (int i = 0; i < x->l->buffers.n; i++)
-        if (c_is_weight(x->l->buffers.at[i]))
-            emit_line(&x->e, "%s,", c_buffer_value(x, x->l->buffers.at[i]));
-    emit_line(&x->e, "-1,");
-    emit_end(&x->e, ";");
+void c_emit_record_names(CEmit *x) {
     if (!x->records.n)
         return;
     emit_begin(&x->e, "static const char *const nn_record_names[NN_RECORDS + 1] =");

@@ -3,17 +3,10 @@
  * A region's function runs on every thread of the team. A kernel of several tiles is called by all,
  * each does its part; a kernel of one tile is called by thread 0. The plan says where all threads
  * wait, and where each looks at the fault word: that is what keeps the parameters of the last good
- * step.
+ * step. A run of equal calls is a loop over layers.
  */
 #include "emit_c.h"
 #include <string.h>
-
-bool c_region_parallel(const CEmit *x, const Region *r) {
-    for (int i = 0; i < x->l->kernels.n; i++)
-        if (x->l->kernels.at[i]->region == r && x->l->kernels.at[i]->tiles > 1)
-            return true;
-    return false;
-}
 
 void c_emit_kernels(CEmit *x) {
     for (int i = 0; i < x->l->kernels.n; i++) {
@@ -27,91 +20,255 @@ void c_emit_kernels(CEmit *x) {
 
 /* ---- region functions ---- */
 
-static bool is_last(const CEmit *x, int i) {
-    return i + 1 == x->l->kernels.n ||
-           x->l->kernels.at[i + 1]->region != x->l->kernels.at[i]->region;
+/* A region function being written. */
+typedef struct Calls {
+    CEmit *x;
+    bool threads; /* some kernel of the region runs on all of them */
+    bool serial;  /* the block of thread 0 is open */
+    int next_run; /* in Lowered.runs */
+    /* of the loop that is open, else copies == 0 */
+    Run run;
+    int lead, step; /* the loop variable is lead + step * number of the copy */
+    int tables;     /* of numbers, in this loop */
+    int kernel;     /* that is being called, in the first copy */
+} Calls;
+
+static void open_serial(Calls *c) {
+    if (c->threads && !c->serial)
+        emit_begin(&c->x->e, "if (t == 0)");
+    c->serial = true;
 }
 
-static void emit_call(CEmit *x, int i) {
-    const Kernel *k = x->l->kernels.at[i];
-    Text call = {.arena = x->arena};
-    c_print_call(&call, k);
-    emit_words(&x->e, "", call.at, "");
-    for (int j = 0; j < k->writes.n; j++)
-        emit_line(&x->e, "nn_wrote(nn, %s);", c_buffer_value(x, k->writes.at[j].buffer));
+static void close_serial(Calls *c) {
+    if (c->threads && c->serial)
+        emit_end(&c->x->e, "");
+    c->serial = false;
 }
 
-/* Kernels i … j-1 of one tile, up to the next wait. */
-static int emit_serial_run(CEmit *x, int i) {
-    emit_begin(&x->e, "if (t == 0)");
-    for (;; i++) {
-        emit_call(x, i);
-        if (x->l->barrier_after[i] || is_last(x, i) || x->l->decide_before[i + 1] ||
-            x->l->kernels.at[i + 1]->tiles != 1)
-            return i;
-    }
+static void emit_wait(Calls *c) {
+    close_serial(c);
+    if (c->threads)
+        emit_line(&c->x->e, "nn_wait(nn, t);");
 }
 
 /* All threads see the same fault word here. */
-static void emit_decision(CEmit *x, int i, bool threads) {
-    if (!x->l->decide_before[i])
-        return;
-    emit_line(&x->e, "if (rt_faulted(&nn->rt))");
-    emit_line(&x->e, "    return; /* nothing is updated */");
-    if (threads && x->l->kernels.at[i]->check)
-        emit_line(&x->e, "nn_wait(nn, t);");
+static void emit_decision(Calls *c, const Kernel *next) {
+    close_serial(c);
+    emit_line(&c->x->e, "if (rt_faulted(&nn->rt))");
+    emit_line(&c->x->e, "    return; /* nothing is updated */");
+    if (next->check)
+        emit_wait(c);
 }
 
-static void emit_parallel_body(CEmit *x, const Region *r) {
-    for (int i = 0; i < x->l->kernels.n; i++) {
-        const Kernel *k = x->l->kernels.at[i];
-        if (k->region != r)
-            continue;
-        emit_decision(x, i, true);
-        bool serial = k->tiles == 1;
-        if (serial)
-            i = emit_serial_run(x, i);
+/* ---- what a call is handed in a loop ---- */
+
+static const Kernel *next_copy(const Calls *c) {
+    return c->x->l->kernels.at[c->kernel + c->run.period];
+}
+
+/* The same buffer of the same call in the next copy. */
+static const Buffer *in_next_copy(const Calls *c, const Buffer *b) {
+    const Kernel *k = c->x->l->kernels.at[c->kernel], *next = next_copy(c);
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return next->reads.at[i].buffer;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return next->writes.at[i].buffer;
+    bug("emit: kernel '%s' has no buffer '%s'", k->name, b->name);
+}
+
+/* "layer", "layer + 1", "11 - layer": what begins at `first` and goes on by `step`. */
+static const char *in_terms_of_layer(const Calls *c, int first, int step) {
+    int sign = step == c->step ? 1 : -1, rest = first - sign * c->lead;
+    if (sign < 0)
+        return arena_printf(c->x->arena, "%d - layer", rest);
+    return rest ? arena_printf(c->x->arena, "layer %c %d", rest < 0 ? '-' : '+',
+                               rest < 0 ? -rest : rest) : "layer";
+}
+
+static const char *layer_of(const Calls *c, const Buffer *b) {
+    return in_terms_of_layer(c, b->copy, in_next_copy(c, b)->copy - b->copy);
+}
+
+static bool varies(const Calls *c, const Buffer *b) {
+    return c->run.copies && in_next_copy(c, b) != b;
+}
+
+static const char *call_buffer(void *arg, const Buffer *b) {
+    const Calls *c = arg;
+    if (!varies(c, b) || !b->family->stride)
+        return c_at(c->x, b);
+    return arena_printf(c->x->arena, "at_%s(nn, %s)", b->family->name, layer_of(c, b));
+}
+
+/* `static const TYPE NAME[] = {…};` of the numbers of all copies, by layer. Returns what stands for
+ * the one of the copy, or for the number when all are equal. */
+static const char *number_in_loop(Calls *c, const char *type, const char *name, const char *format,
+                                  const int64_t *of_copy) {
+    int n = c->run.copies, low = c->step > 0 ? c->lead : c->lead - n + 1;
+    Text all = {.arena = c->x->arena};
+    bool equal = true;
+    for (int i = 0; i < n; i++) {
+        text_add(&all, i ? ", " : "");
+        text_printf(&all, format, (unsigned)of_copy[c->step > 0 ? i : n - 1 - i]);
+        equal &= of_copy[i] == of_copy[0];
+    }
+    if (equal)
+        return arena_printf(c->x->arena, format, (unsigned)of_copy[0]);
+    if (c->tables++)
+        name = arena_printf(c->x->arena, "%s_%d", name, c->tables);
+    emit_words(&c->x->e, arena_printf(c->x->arena, "static const %s %s[] = {", type, name), all.at,
+               "};");
+    return low ? arena_printf(c->x->arena, "%s[layer - %d]", name, low)
+               : arena_printf(c->x->arena, "%s[layer]", name);
+}
+
+static const char *call_place(void *arg, int which) {
+    Calls *c = arg;
+    int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
+    Kernel *const *k = &c->x->l->kernels.at[c->kernel];
+    if (!c->run.copies)
+        return arena_printf(c->x->arena, "0x%08xu", k[0]->places.at[which]);
+    for (int i = 0; i < c->run.copies; i++)
+        of_copy[i] = k[i * c->run.period]->places.at[which];
+    return number_in_loop(c, "uint32_t", "places", "0x%08xu", of_copy);
+}
+
+static const char *call_fault(void *arg, int which) {
+    Calls *c = arg;
+    int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
+    Kernel *const *k = &c->x->l->kernels.at[c->kernel];
+    if (!c->run.copies)
+        return arena_printf(c->x->arena, "%d", k[0]->faults.at[which]);
+    for (int i = 0; i < c->run.copies; i++)
+        of_copy[i] = k[i * c->run.period]->faults.at[which];
+    return number_in_loop(c, "int", "faults", "%u", of_copy);
+}
+
+static void emit_call(Calls *c, int i) {
+    CEmit *x = c->x;
+    const Kernel *k = x->l->kernels.at[i];
+    const CallNames names = {c, call_buffer, call_place, call_fault};
+    Text call = {.arena = x->arena};
+    c->kernel = i;
+    if (k->tiles == 1)
+        open_serial(c);
+    else
+        close_serial(c);
+    c_print_call(&call, k, &names);
+    emit_words(&x->e, "", call.at, "");
+    for (int j = 0; j < k->writes.n; j++) {
+        const Buffer *b = k->writes.at[j].buffer;
+        if (varies(c, b))
+            emit_line(&x->e, "nn_wrote(nn, VALUE_%s + %s);", b->family->name, layer_of(c, b));
         else
-            emit_call(x, i);
-        if (serial)
-            emit_end(&x->e, "");
-        if (x->l->barrier_after[i])
-            emit_line(&x->e, "nn_wait(nn, t);");
+            emit_line(&x->e, "nn_wrote(nn, %s);", c_buffer_value(x, b));
     }
 }
 
-static void emit_serial_body(CEmit *x, const Region *r) {
-    for (int i = 0; i < x->l->kernels.n; i++) {
-        if (x->l->kernels.at[i]->region != r)
-            continue;
-        emit_decision(x, i, false);
-        emit_call(x, i);
+/* ---- loops ---- */
+
+static void emit_kernels(Calls *c, int from, int to);
+
+static int rank_of(const Buffer *b) {
+    return !b->home ? 0 : b->home->kind != HOME_PARAM ? 1 : 2;
+}
+
+/* The layer of a run is that of the first parameter that goes with it, else of the first value. */
+static void find_lead(Calls *c) {
+    const Buffer *lead = NULL;
+    for (int q = 0; q < c->run.period; q++) {
+        const Kernel *k = c->x->l->kernels.at[c->run.first + q];
+        c->kernel = c->run.first + q;
+        for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+            int w = i - k->reads.n;
+            const Buffer *b = w < 0 ? k->reads.at[i].buffer : k->writes.at[w].buffer;
+            if (!varies(c, b) || (lead && rank_of(lead) >= rank_of(b)))
+                continue;
+            lead = b;
+            c->lead = b->copy;
+            c->step = in_next_copy(c, b)->copy - b->copy;
+        }
+    }
+    if (!lead) { /* nothing but numbers differs */
+        c->lead = 0;
+        c->step = 1;
     }
 }
 
-static bool has_kernels(const CEmit *x, const Region *r) {
-    for (int i = 0; i < x->l->kernels.n; i++)
-        if (x->l->kernels.at[i]->region == r)
-            return true;
-    return false;
+static bool is_serial_run(const Lowered *l, Run run) {
+    for (int i = run.first; i < run.first + 2 * run.period; i++)
+        if (l->kernels.at[i]->tiles != 1 || l->barrier_after[i] ||
+            (i > run.first && l->decide_before[i]))
+            return false;
+    return true;
+}
+
+static void emit_run(Calls *c, Run run) {
+    CEmit *x = c->x;
+    c->run = run;
+    find_lead(c);
+    if (is_serial_run(x->l, run))
+        open_serial(c);
+    else
+        close_serial(c);
+    bool serial = c->serial;
+    int end = c->lead + c->step * run.copies;
+    if (c->step > 0)
+        emit_begin(&x->e, "for (int layer = %d; layer < %d; layer++)", c->lead, end);
+    else
+        emit_begin(&x->e, "for (int layer = %d; layer >= %d; layer--)", c->lead, end + 1);
+    if (run_waits_first(x->l, run))
+        emit_wait(c);
+    c->tables = 0;
+    emit_kernels(c, run.first, run.first + run.period);
+    if (!serial)
+        close_serial(c);
+    emit_end(&x->e, "");
+    c->run = (Run){0};
+}
+
+static bool begins_run(const Calls *c, int i) {
+    const Lowered *l = c->x->l;
+    return !c->run.copies && c->next_run < l->runs.n && l->runs.at[c->next_run].first == i;
+}
+
+/* Kernels from … to - 1, in a loop or out of it. */
+static void emit_kernels(Calls *c, int from, int to) {
+    const Lowered *l = c->x->l;
+    for (int i = from; i < to; i++) {
+        bool run = begins_run(c, i);
+        Run here = run ? l->runs.at[c->next_run] : (Run){0};
+        bool outside = run && !run_decides_first(l, here), inside = c->run.copies && i == from;
+        if (l->decide_before[i] && !(run && !outside) && !(inside && !run_decides_first(l, c->run)))
+            emit_decision(c, l->kernels.at[i]);
+        if (run) {
+            c->next_run++;
+            emit_run(c, here);
+            i += here.period * here.copies - 1;
+        } else {
+            emit_call(c, i);
+        }
+        bool waits = l->barrier_after[i] && !(run && l->barrier_after[i - here.period]);
+        bool next_waits = i + 1 < to && begins_run(c, i + 1) &&
+                          run_waits_first(l, l->runs.at[c->next_run]);
+        if (waits && !next_waits)
+            emit_wait(c);
+    }
 }
 
 static void emit_region(CEmit *x, const Region *r) {
-    bool parallel = c_region_parallel(x, r);
+    const RegionKernels *own = &x->regions[r->id];
+    Calls c = {.x = x, .threads = own->parallel};
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "static void region_%s(void *arg, int t)", r->name);
-    if (has_kernels(x, r))
-        emit_line(&x->e, "struct nn *nn = (struct nn *)arg;");
-    else
-        emit_line(&x->e, "(void)arg;");
-    if (parallel)
-        emit_line(&x->e, "const int n = nn->n;");
-    else
-        emit_line(&x->e, "(void)t;");
-    if (parallel)
-        emit_parallel_body(x, r);
-    else
-        emit_serial_body(x, r);
+    emit_line(&x->e, own->first < own->end ? "struct nn *nn = (struct nn *)arg;" : "(void)arg;");
+    emit_line(&x->e, own->parallel ? "const int n = nn->n;" : "(void)t;");
+    while (c.next_run < x->l->runs.n && x->l->runs.at[c.next_run].first < own->first)
+        c.next_run++;
+    emit_kernels(&c, own->first, own->end);
+    close_serial(&c);
     emit_end(&x->e, "");
     emit_gap(&x->e);
 }
@@ -121,17 +278,27 @@ void c_emit_regions(CEmit *x) {
         emit_region(x, x->p->regions.at[i]);
 }
 
-/* ---- counts ---- */
+/* ---- what is known of regions ---- */
 
-static bool is_batch_of(const Node *n, const Region *r) {
-    return n->op == OP_batch && n->region == r && n->in[0]->op == OP_read;
+static bool is_batch(const Node *n) {
+    return n->op == OP_batch && n->in[0]->op == OP_read && n->region;
 }
 
-int c_count_batches(const CEmit *x, const Region *r) {
-    int n = 0;
-    for (int i = 0; i < x->p->graph->nodes.n; i++)
-        n += is_batch_of(x->p->graph->nodes.at[i], r);
-    return n;
+void c_collect_regions(CEmit *x) {
+    const Lowered *l = x->l;
+    RegionKernels *own = NEW_ARRAY(x->arena, RegionKernels, x->p->regions.n + 1);
+    for (int i = 0; i < l->kernels.n; i++) {
+        RegionKernels *r = &own[l->kernels.at[i]->region->id];
+        r->first = r->end ? r->first : i;
+        r->end = i + 1;
+        r->parallel |= l->kernels.at[i]->tiles > 1;
+    }
+    for (int i = 0; i < x->p->graph->nodes.n; i++) {
+        const Node *n = x->p->graph->nodes.at[i];
+        if (is_batch(n) && lower_buffer_of_home(l, n->in[0]->attr.home))
+            vec_push(x->arena, &own[n->region->id].batches, n);
+    }
+    x->regions = own;
 }
 
 /* ---- tables ---- */
@@ -140,69 +307,71 @@ static bool outlives(const Buffer *b) {
     return b->home || !b->region;
 }
 
-/* `static const int NAME[] = {…};` of the values whose bit is set; returns how many. */
-static int emit_value_list(CEmit *x, const char *name, const bool *in, int n) {
+/* `static const struct nn_range NAME[] = {…};` of the values that are set; returns how many. */
+static int emit_ranges(CEmit *x, const char *name, const bool *in) {
     Text t = {.arena = x->arena};
     int count = 0;
-    for (int i = 0; i < n; i++)
+    for (int i = 0, n; i < x->values.rows; i += n) {
+        for (n = 1; in[i] && in[i + n];)
+            n++;
         if (in[i])
-            text_printf(&t, "%s%s", count++ ? ", " : "", c_value_name(x, i));
-    text_add(&t, count ? "" : "-1");
-    emit_words(&x->e, arena_printf(x->arena, "static const int %s[] = {", name), t.at, "};");
+            text_printf(&t, "%s{%s, %d}", count++ ? ", " : "", c_value_name(x, i), n);
+    }
+    if (count)
+        emit_words(&x->e, arena_printf(x->arena, "static const struct nn_range %s[] = {", name),
+                   t.at, "};");
     return count;
 }
 
-static int emit_region_batches(CEmit *x, const Region *r) {
-    int n = 0;
+static void emit_region_batches(CEmit *x, const Region *r) {
+    const RegionKernels *own = &x->regions[r->id];
+    if (!own->batches.n)
+        return;
     emit_begin(&x->e, "static const struct nn_batch nn_batches_%s[] =", r->name);
-    for (int i = 0; i < x->p->graph->nodes.n; i++) {
-        const Node *b = x->p->graph->nodes.at[i];
-        if (!is_batch_of(b, r))
-            continue;
+    for (int i = 0; i < own->batches.n; i++) {
+        const Node *b = own->batches.at[i];
         const DataSource *s = b->attr.batch.source;
-        Buffer *index = lower_buffer_of_home(x->l, b->in[0]->attr.home);
-        if (!index)
-            continue;
-        emit_line(&x->e, "{%s, %d, %s},",
-                  emit_string(x->arena, arena_printf(x->arena, "batch.%s.%d", s->name, n)), s->id,
-                  c_buffer_value(x, index));
-        n++;
+        const char *key = arena_printf(x->arena, "batch.%s.%d", s->name, i);
+        emit_line(&x->e, "{%s, %d, %s},", emit_string(x->arena, key), s->id,
+                  c_buffer_value(x, c_home_buffer(x, b->in[0]->attr.home)));
     }
-    emit_line(&x->e, "{NULL, 0, 0},");
     emit_end(&x->e, ";");
-    return n;
 }
 
-typedef struct RegionFacts {
-    int before, after, batches;
-} RegionFacts;
-
+/* What a kernel reads from outside its region, what it leaves behind. */
 static void note_kernel(CEmit *x, const Kernel *k, bool *before, bool *after) {
     for (int i = 0; i < k->reads.n; i++)
         if (outlives(k->reads.at[i].buffer))
-            before[k->reads.at[i].buffer->id] = true;
-    for (int i = 0; i < k->writes.n; i++) {
-        const Buffer *b = k->writes.at[i].buffer;
-        if (outlives(b))
-            after[b->id] = true;
-    }
+            before[x->values.number[k->reads.at[i].buffer->id]] = true;
+    for (int i = 0; i < k->writes.n; i++)
+        if (outlives(k->writes.at[i].buffer))
+            after[x->values.number[k->writes.at[i].buffer->id]] = true;
     for (int i = 0; i < k->scalars.n; i++)
-        before[c_value_of_scalar(x, k->scalars.at[i]->id)] = true;
+        before[c_value_of_scalar(x, k->scalars.at[i])] = true;
     for (int i = 0; i < k->counts.n; i++)
-        before[c_value_of_count(x, k->counts.at[i]->id)] = true;
+        before[c_value_of_count(x, k->counts.at[i])] = true;
 }
 
-static RegionFacts emit_region_lists(CEmit *x, const Region *r) {
-    int n = c_count_values(x);
-    bool *before = NEW_ARRAY(x->arena, bool, n + 1), *after = NEW_ARRAY(x->arena, bool, n + 1);
-    RegionFacts f = {0};
-    for (int i = 0; i < x->l->kernels.n; i++)
-        if (x->l->kernels.at[i]->region == r)
-            note_kernel(x, x->l->kernels.at[i], before, after);
-    f.before = emit_value_list(x, arena_printf(x->arena, "nn_before_%s", r->name), before, n);
-    f.after = emit_value_list(x, arena_printf(x->arena, "nn_after_%s", r->name), after, n);
-    f.batches = emit_region_batches(x, r);
-    return f;
+/* "nn_before_train", or NULL where the table is empty and does not stand in the text. */
+static const char *table_of(CEmit *x, const char *name, const Region *r, int n) {
+    return n ? arena_printf(x->arena, "nn_%s_%s", name, r->name) : "NULL";
+}
+
+/* The tables of a region; returns its row in nn_regions. */
+static const char *emit_region_tables(CEmit *x, const Region *r) {
+    const RegionKernels *own = &x->regions[r->id];
+    bool *before = NEW_ARRAY(x->arena, bool, x->values.rows + 1),
+         *after = NEW_ARRAY(x->arena, bool, x->values.rows + 1);
+    for (int i = own->first; i < own->end; i++)
+        note_kernel(x, x->l->kernels.at[i], before, after);
+    int n_before = emit_ranges(x, arena_printf(x->arena, "nn_before_%s", r->name), before);
+    int n_after = emit_ranges(x, arena_printf(x->arena, "nn_after_%s", r->name), after);
+    emit_region_batches(x, r);
+    return arena_printf(x->arena, "%s, region_%s, %s, %s, %s, %d, %d, %s, %d",
+                        emit_string(x->arena, r->name), r->name,
+                        own->parallel ? "true" : "false", table_of(x, "before", r, n_before),
+                        table_of(x, "after", r, n_after), n_before, n_after,
+                        table_of(x, "batches", r, own->batches.n), own->batches.n);
 }
 
 /* What a node that can fault says: its kind, the bound of its index (0: none), and whose bound that
@@ -255,21 +424,15 @@ static void emit_places(CEmit *x) {
 
 void c_emit_region_tables(CEmit *x) {
     int n = x->p->regions.n;
-    RegionFacts *facts = NEW_ARRAY(x->arena, RegionFacts, n + 1);
+    const char **row = NEW_ARRAY(x->arena, const char *, n + 1);
     if (!n)
         return;
     emit_places(x);
     for (int i = 0; i < n; i++)
-        facts[i] = emit_region_lists(x, x->p->regions.at[i]);
+        row[i] = emit_region_tables(x, x->p->regions.at[i]);
     emit_begin(&x->e, "static const struct nn_region nn_regions[NN_REGIONS + 1] =");
-    for (int i = 0; i < n; i++) {
-        const Region *r = x->p->regions.at[i];
-        emit_line(&x->e, "{%s, region_%s, %s, nn_before_%s, %d, nn_after_%s, %d,",
-                  emit_string(x->arena, r->name), r->name,
-                  c_region_parallel(x, r) ? "true" : "false", r->name, facts[i].before, r->name,
-                  facts[i].after);
-        emit_line(&x->e, " nn_batches_%s, %d},", r->name, facts[i].batches);
-    }
-    emit_line(&x->e, "{NULL, NULL, false, NULL, 0, NULL, 0, NULL, 0},");
+    for (int i = 0; i < n; i++)
+        emit_words(&x->e, "{", row[i], "},");
+    emit_line(&x->e, "{NULL, NULL, false, NULL, NULL, 0, 0, NULL, 0},");
     emit_end(&x->e, ";");
 }

@@ -14,8 +14,16 @@
 
 /* The function's text with its comment. */
 void c_print_kernel(Text *out, const Kernel *k);
-/* One call, with semicolon and without newline. */
-void c_print_call(Text *out, const Kernel *k);
+/* What a call hands over where it is not the plain accessor or number: calls in a loop. */
+typedef struct CallNames {
+    void *arg;
+    const char *(*buffer)(void *arg, const Buffer *b);
+    const char *(*place)(void *arg, int which); /* of the kernel's places */
+    const char *(*fault)(void *arg, int which);
+} CallNames;
+
+/* One call, with semicolon and without newline; names NULL: all plain. */
+void c_print_call(Text *out, const Kernel *k, const CallNames *names);
 /* "float (*x)[784]", "float *x", "float (*w)[784][16]": a declaration of `declarator` as pointer to
  * the buffer. */
 void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator);

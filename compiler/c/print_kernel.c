@@ -685,13 +685,14 @@ void c_print_kernel(Text *out, const Kernel *k) {
     text_addn(out, p.e.text.at, p.e.text.n);
 }
 
-void c_print_call(Text *out, const Kernel *k) {
+void c_print_call(Text *out, const Kernel *k, const CallNames *names) {
     Arena *a = out->arena;
     const Buffer **buffer = NEW_ARRAY(a, const Buffer *, k->reads.n + k->writes.n + 1);
     int n = kernel_buffers(k, buffer);
     Text list = {.arena = a};
     for (int i = 0; i < n; i++)
-        add_item(&list, arena_printf(a, "at_%s(nn)", buffer[i]->name));
+        add_item(&list, names ? names->buffer(names->arg, buffer[i])
+                              : arena_printf(a, "at_%s(nn)", buffer[i]->name));
     for (int i = 0; i < k->sources.n; i++)
         add_item(&list, arena_printf(a, "at_src_%s(nn)", c_source_name(a, k->sources.at[i])));
     for (int i = 0; i < k->scalars.n; i++)
@@ -701,11 +702,13 @@ void c_print_call(Text *out, const Kernel *k) {
     if (k->seed)
         add_item(&list, "nn->rt.seed");
     for (int i = 0; i < k->places.n; i++)
-        add_item(&list, arena_printf(a, "0x%08xu", k->places.at[i]));
+        add_item(&list, names ? names->place(names->arg, i)
+                              : arena_printf(a, "0x%08xu", k->places.at[i]));
     if (k->check)
         add_item(&list, "&nn->rt, nn->step");
     for (int i = 0; i < k->faults.n; i++)
-        add_item(&list, arena_printf(a, "%d", k->faults.at[i]));
+        add_item(&list, names ? names->fault(names->arg, i)
+                              : arena_printf(a, "%d", k->faults.at[i]));
     if (k->tiles > 1)
         add_item(&list, "t, n");
     text_printf(out, "%s(%s);", k->name, list.n ? list.at : "");

@@ -239,7 +239,7 @@ static void print_region(const Gen *g, Text *t, const Case *c) {
             continue;
         if (l->kernels.at[i]->tiles == 1)
             text_add(t, "    if (t == 0) {\n");
-        c_print_call(t, l->kernels.at[i]);
+        c_print_call(t, l->kernels.at[i], NULL);
         text_add(t, l->kernels.at[i]->tiles == 1 ? "\n    }\n" : "\n");
         if (l->barrier_after[i])
             text_add(t, "    rt_barrier(team, t);\n");

@@ -214,7 +214,7 @@ static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
     for (int i = 0; i < l->kernels.n; i++) {
         const Kernel *k = l->kernels.at[i];
         text_add(out, k->tiles > 1 ? "    for (t = 0; t < n; t++)\n        " : "    ");
-        c_print_call(out, k);
+        c_print_call(out, k, NULL);
         text_add(out, "\n");
         /* what it leaves is kept where a later kernel may overwrite it: outputs are read at the end
          */

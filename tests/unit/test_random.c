@@ -243,7 +243,7 @@ static void print_kernels(const Case *c, Text *out) {
     for (int i = 0; i < l->kernels.n; i++) {
         bool parts = l->kernels.at[i]->tiles > 1;
         text_add(out, parts ? "    for (t = 0; t < n; t++)\n        " : "    ");
-        c_print_call(out, l->kernels.at[i]);
+        c_print_call(out, l->kernels.at[i], NULL);
         text_add(out, "\n");
     }
     text_add(out, "}\n");
