@@ -16,15 +16,13 @@ static void add_formatted(Emit *e, const char *fmt, va_list ap) {
 
 /* ---- long lines ---- */
 
-enum { COLUMNS = 100 };
+enum { COLUMNS = 100, LEAST = 12 };
 
 /* How well a line ends behind this character: commas and assignments before operators, those that
  * bind least first; -1: badly. */
 static int break_cost(const char *s, size_t i) {
     static const char *const classes[] = {",;=", "?:", "&|", "<>!", "+-", "*/%"};
     bool compares = s[i] == '=' && strchr("=<>!", s[i - 1]);
-    if (s[i - 1] == '*' || s[i - 1] == '(') /* a sign, the star of a pointer */
-        return -1;
     for (int c = 0; c < COUNT_OF(classes); c++)
         if (strchr(classes[c], s[i]))
             return compares ? 3 : c;
@@ -39,18 +37,18 @@ static size_t break_at(const char *s, size_t start, size_t limit) {
     int depth = 0, best = 0;
     bool quoted = false;
     for (size_t i = start; s[i] && i <= limit; i++) {
-        if (s[i] == '"' && s[i - 1] != '\\')
+        if (s[i] == '"' && (i == start || s[i - 1] != '\\'))
             quoted = !quoted;
         if (quoted)
             continue;
         depth += (strchr("([{", s[i]) != NULL) - (strchr(")]}", s[i]) != NULL);
         if (s[i] == '(' && !bracket)
             bracket = i + 1;
-        if (s[i] != ' ' || s[i + 1] == '{')
+        if (s[i] != ' ' || s[i + 1] == '{' || i < start + LEAST)
             continue;
         space = i;
         int cost = break_cost(s, i - 1);
-        if (cost < 0 || i < limit / 3)
+        if (cost < 0)
             continue;
         cost += depth * 8;
         if (!at || cost <= best)
@@ -59,11 +57,16 @@ static size_t break_at(const char *s, size_t start, size_t limit) {
     return at ? at : bracket ? bracket : space;
 }
 
-static size_t last_space(const char *s, size_t start, size_t limit) {
-    size_t i = limit;
-    while (i > start && s[i] != ' ')
-        i--;
-    return i > start ? i : 0;
+/* The same in a comment: the last space outside of brackets. */
+static size_t break_comment(const char *s, size_t start, size_t limit) {
+    size_t at = 0;
+    int depth = 0;
+    for (size_t i = start; s[i] && i <= limit; i++) {
+        depth += (s[i] == '[') - (s[i] == ']');
+        if (s[i] == ' ' && depth == 0 && i >= start + LEAST && s[i + 1] != '*')
+            at = i;
+    }
+    return at;
 }
 
 /* Breaks the line that begins at `from` while it is longer than COLUMNS; what follows stands one
@@ -77,10 +80,10 @@ static void break_line(Emit *e, size_t from) {
         return;
     bool comment = strncmp(t->at + first, "/*", 2) == 0;
     const char *rest = arena_strndup(t->arena, t->at + from, t->n - from);
-    size_t start = first - from + 1;
+    size_t start = first - from;
     t->n = from;
     while (strlen(rest) > COLUMNS) {
-        size_t at = comment ? last_space(rest, start, COLUMNS) : break_at(rest, start, COLUMNS);
+        size_t at = comment ? break_comment(rest, start, COLUMNS) : break_at(rest, start, COLUMNS);
         if (at == 0)
             break;
         text_addn(t, rest, at);
@@ -88,7 +91,7 @@ static void break_line(Emit *e, size_t from) {
         const char *margin = arena_printf(t->arena, "%*s%s", e->depth * 4, "",
                                           comment ? " * " : "    ");
         rest = arena_printf(t->arena, "%s%s", margin, rest + at + (rest[at] == ' '));
-        start = strlen(margin) + 1;
+        start = strlen(margin);
     }
     text_add(t, rest);
 }

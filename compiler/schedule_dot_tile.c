@@ -70,7 +70,8 @@ static const Expr *panel_row(Tile *t, const Ix *k, int v) {
         j = ix_var(d->s->arena, nest_loop(nest, LOOP_LANE, "j",
                                           dim_fixed(d->right.padded ? LANES : vector_width(t, v))));
     const Expr *e = dot_right(d, t->b, k, t->panel, v * LANES, j);
-    const Local *l = nest_let(nest, arena_printf(d->s->arena, "b%d", v), e);
+    const Local *l = nest_let(
+        nest, t->width > LANES ? arena_printf(d->s->arena, "b%d", v) : "b", e);
     close_to(t, depth);
     return expr_local(d->s->arena, l, NULL);
 }

@@ -379,32 +379,32 @@ RT_INLINE float rt_roundf(float x) {
     return round8(bc8(x))[0];
 }
 
-/* The fixed order of a row reduction: element i of the row was added to lane i mod 32 (a holds
- * lanes 0-7, b 8-15, c 16-23, d 24-31), then lanes l and l^16, l^8, l^4, l^2, l^1 are joined. */
+/* The fixed order of a row reduction: element i of the row was added to lane i mod 32 (the first of
+ * four vectors holds lanes 0-7), then lanes l and l^16, l^8, l^4, l^2, l^1 are joined. */
 RT_INLINE float rt_sum8(v8 x) {
     float p = x[0] + x[4], q = x[1] + x[5], r = x[2] + x[6], s = x[3] + x[7];
     return (p + r) + (q + s);
 }
 
-RT_INLINE float rt_sum32(v8 a, v8 b, v8 c, v8 d) {
-    return rt_sum8((a + c) + (b + d));
+RT_INLINE float rt_sum32(const v8 *lanes) {
+    return rt_sum8((lanes[0] + lanes[2]) + (lanes[1] + lanes[3]));
 }
 
-RT_INLINE float rt_prod32(v8 a, v8 b, v8 c, v8 d) {
-    v8 x = (a * c) * (b * d);
+RT_INLINE float rt_prod32(const v8 *lanes) {
+    v8 x = (lanes[0] * lanes[2]) * (lanes[1] * lanes[3]);
     float p = x[0] * x[4], q = x[1] * x[5], r = x[2] * x[6], s = x[3] * x[7];
     return (p * r) * (q * s);
 }
 
-RT_INLINE float rt_max32(v8 a, v8 b, v8 c, v8 d) {
-    v8 x = max8(max8(a, c), max8(b, d));
+RT_INLINE float rt_max32(const v8 *lanes) {
+    v8 x = max8(max8(lanes[0], lanes[2]), max8(lanes[1], lanes[3]));
     float p = rt_maxf(x[0], x[4]), q = rt_maxf(x[1], x[5]);
     float r = rt_maxf(x[2], x[6]), s = rt_maxf(x[3], x[7]);
     return rt_maxf(rt_maxf(p, r), rt_maxf(q, s));
 }
 
-RT_INLINE float rt_min32(v8 a, v8 b, v8 c, v8 d) {
-    v8 x = min8(min8(a, c), min8(b, d));
+RT_INLINE float rt_min32(const v8 *lanes) {
+    v8 x = min8(min8(lanes[0], lanes[2]), min8(lanes[1], lanes[3]));
     float p = rt_minf(x[0], x[4]), q = rt_minf(x[1], x[5]);
     float r = rt_minf(x[2], x[6]), s = rt_minf(x[3], x[7]);
     return rt_minf(rt_minf(p, r), rt_minf(q, s));

@@ -351,26 +351,26 @@ RT_FETCH(b, unsigned char, v8i)
 /* ---- joining the 32 lanes of a row: 16 8 4 2 1 -------------------------------------------------
  */
 
-RT_INLINE int32_t rt_sum32i(v8i a, v8i b, v8i c, v8i d) {
-    v8i x = (a + c) + (b + d);
+RT_INLINE int32_t rt_sum32i(const v8i *lanes) {
+    v8i x = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
-RT_INLINE int32_t rt_prod32i(v8i a, v8i b, v8i c, v8i d) {
-    v8i x = (a * c) * (b * d);
+RT_INLINE int32_t rt_prod32i(const v8i *lanes) {
+    v8i x = (lanes[0] * lanes[2]) * (lanes[1] * lanes[3]);
     return ((x[0] * x[4]) * (x[2] * x[6])) * ((x[1] * x[5]) * (x[3] * x[7]));
 }
 
-RT_INLINE int32_t rt_max32i(v8i a, v8i b, v8i c, v8i d) {
-    v8i x = max_vi(max_vi(a, c), max_vi(b, d));
+RT_INLINE int32_t rt_max32i(const v8i *lanes) {
+    v8i x = max_vi(max_vi(lanes[0], lanes[2]), max_vi(lanes[1], lanes[3]));
     int32_t r = x[0];
     for (int i = 1; i < 8; i++)
         r = x[i] > r ? x[i] : r;
     return r;
 }
 
-RT_INLINE int32_t rt_min32i(v8i a, v8i b, v8i c, v8i d) {
-    v8i x = min_vi(min_vi(a, c), min_vi(b, d));
+RT_INLINE int32_t rt_min32i(const v8i *lanes) {
+    v8i x = min_vi(min_vi(lanes[0], lanes[2]), min_vi(lanes[1], lanes[3]));
     int32_t r = x[0];
     for (int i = 1; i < 8; i++)
         r = x[i] < r ? x[i] : r;

@@ -43,13 +43,17 @@ static bool equal(const char *x, const char *y) {
 }
 
 static bool is_taken(const Printer *p, const char *name) {
-    static const char *const reserved[] = {"t",  "n",  "rt",  "step", "seed",
-                                           "nn", "v8", "v8i", "v8u"};
+    const Kernel *k = p->kernel;
+    const struct {
+        const char *name;
+        bool taken;
+    } reserved[] = {{"t", k->tiles > 1}, {"n", k->tiles > 1}, {"rt", k->check}, {"step", k->check},
+                    {"seed", k->seed},   {"v8", true},        {"v8i", true},    {"v8u", true}};
     for (int i = 0; i < COUNT_OF(reserved); i++)
-        if (equal(reserved[i], name))
+        if (reserved[i].taken && equal(reserved[i].name, name))
             return true;
-    for (int i = 0; i < OP_N; i++)
-        if (equal(op_info[i].name, name))
+    for (int i = 0; i < OP_N; i++) /* functions of C are called by these names */
+        if (op_info[i].kind == KIND_MAP && equal(op_info[i].name, name))
             return true;
     for (int i = 0; i < p->names.n; i++)
         if (equal(p->names.at[i].name, name))
@@ -243,8 +247,7 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
     if (p->one)
         value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), from);
     else
-        value = print_text(p, "rt_%s32%s(%s[0], %s[1], %s[2], %s[3])", op,
-                           l->dtype == DT_F32 ? "" : "i", from, from, from, from);
+        value = print_text(p, "rt_%s32%s(%s)", op, l->dtype == DT_F32 ? "" : "i", from);
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
               print_new_name(p, l, l->name), value);
 }

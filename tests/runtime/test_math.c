@@ -207,7 +207,8 @@ Test(math, sum32_has_the_fixed_order) {
     for (int half = 16; half; half /= 2)
         for (int i = 0; i < half; i++)
             tree[i] += tree[i + half];
-    cr_expect_eq(rt_sum32(ld8(x), ld8(x + 8), ld8(x + 16), ld8(x + 24)), tree[0]);
+    const v8 lanes[4] = {ld8(x), ld8(x + 8), ld8(x + 16), ld8(x + 24)};
+    cr_expect_eq(rt_sum32(lanes), tree[0]);
 }
 
 Test(math, partial_loads_and_stores_touch_only_their_lanes) {
