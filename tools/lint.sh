@@ -6,7 +6,7 @@ export LC_ALL=C
 
 c_files=$(ls compiler/*.[ch] compiler/*/*.[ch] runtime/*.h templates/*.c tools/*.c \
     tests/unit/*.[ch] tests/runtime/*.[ch] bench/*.[ch] tests/cuda_shim/*.h \
-    tests/cuda_shim/*.cpp tests/shim/*.h tests/shim/*.cu 2>/dev/null)
+    tests/cuda_shim/*.cpp tests/shim/*.h tests/shim/*.cu tests/tools/*.c 2>/dev/null)
 text_files="$c_files $(ls grammar/*.[ly] compiler/*.nn models/*.nn tools/*.sh tests/*.sh \
     tests/*/*.sh tests/*/*.py bench/*.sh bench/*.py .ci/run 2>/dev/null)"
 found=$(

@@ -151,7 +151,7 @@ static __global__ void __launch_bounds__(64)
     if (bug == EXITED && i == 63u)
         return;
     s[i] = x[i];
-    if (bug == DIVERGENT && i < 32u)
+    if (bug == DIVERGENT && blockDim.x - i > 32u)
         __syncthreads();
     else
         __syncthreads();
@@ -169,8 +169,8 @@ static __global__ void __launch_bounds__(32)
 static __global__ void __launch_bounds__(256) k_bytes(float *__restrict__ y, int bug) {
     __shared__ float numbers[64];
     const unsigned i = threadIdx.x / 4u, b = threadIdx.x % 4u;
-    const float value = (float)i;
-    ((unsigned char *)numbers)[threadIdx.x] = ((const unsigned char *)&value)[b];
+    const unsigned bits = __float_as_uint((float)i);
+    ((unsigned char *)numbers)[threadIdx.x] = (unsigned char)(bits >> (8u * b));
     if (bug != NO_BARRIER)
         __syncthreads();
     if (threadIdx.x < 64u)
@@ -235,7 +235,8 @@ static void end(struct arrays *a) {
     CHECK(cudaStreamSynchronize(a->stream));
 }
 
-static int wrong(const char *name, int i, double got, double want) {
+static int wrong(const char *name, int i, float value, double want) {
+    const double got = (double)value;
     if (fabs(got - want) <= 1e-4 * (1.0 + fabs(want)))
         return 0;
     printf("%s: element %d is %g, should be %g\n", name, i, got, want);
@@ -252,7 +253,7 @@ static int run_axpy(int bug) {
     CHECK(RT_LAUNCH(k_axpy, dim3((n + 256) / 256), dim3(256), 0, a.stream, x, a.dy, n, bug));
     end(&a);
     for (int i = 0; i < n; i++)
-        if (wrong("axpy", i, a.y[i], 0.5 * a.x[i]))
+        if (wrong("axpy", i, a.y[i], 0.5 * (double)a.x[i]))
             return 1;
     return 0;
 }
@@ -263,13 +264,15 @@ static int run_norm(int bug) {
     CHECK(RT_LAUNCH(k_norm, dim3(NORM_ROWS), dim3(128), 0, a.stream, a.dx, a.dy, NORM_N, bug));
     end(&a);
     for (int r = 0; r < NORM_ROWS; r++) {
+        const float *row = a.x + r * NORM_N;
         double mean = 0, square = 0;
         for (int i = 0; i < NORM_N; i++)
-            mean += a.x[r * NORM_N + i] / NORM_N;
+            mean += (double)row[i] / (double)NORM_N;
         for (int i = 0; i < NORM_N; i++)
-            square += pow(a.x[r * NORM_N + i] - mean, 2) / NORM_N;
-        for (int i = r * NORM_N; i < (r + 1) * NORM_N; i++)
-            if (wrong("norm", i, a.y[i], (a.x[i] - mean) / sqrt(square + 1e-5)))
+            square += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)NORM_N;
+        for (int i = 0; i < NORM_N; i++)
+            if (wrong("norm", i, a.y[r * NORM_N + i],
+                      ((double)row[i] - mean) / sqrt(square + 1e-5)))
                 return 1;
     }
     return 0;
@@ -301,9 +304,9 @@ static int run_softmax(int bug) {
     for (int r = 0; r < SOFTMAX_ROWS; r++) {
         double sum = 0;
         for (int i = r * SOFTMAX_N; i < (r + 1) * SOFTMAX_N; i++)
-            sum += exp(a.x[i]);
+            sum += exp((double)a.x[i]);
         for (int i = r * SOFTMAX_N; i < (r + 1) * SOFTMAX_N; i++)
-            if (wrong("softmax", i, a.y[i], exp(a.x[i]) / sum))
+            if (wrong("softmax", i, a.y[i], exp((double)a.x[i]) / sum))
                 return 1;
     }
     return 0;
@@ -337,7 +340,7 @@ static int run_vector(int bug) {
     CHECK(RT_LAUNCH(k_vector, dim3(1), dim3(32), 0, a.stream, a.dx, a.dy, bug));
     end(&a);
     for (int i = 0; i < 32; i++)
-        if (wrong("vector", i, a.y[i], a.x[4 * i + (bug == MISALIGNED ? 1 : 0)]))
+        if (wrong("vector", i, a.y[i], (double)a.x[4 * i + (bug == MISALIGNED ? 1 : 0)]))
             return 1;
     return 0;
 }

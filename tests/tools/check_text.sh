@@ -1,0 +1,40 @@
+#!/bin/bash
+# check_text.sh FILE…: rules that generated .c and .cu keep (check_text.c); exit code 77 without
+# libclang. A .cu is left out, and said, without the CUDA headers.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/lib.sh
+llvm=${LLVM:-/usr/lib/llvm-19}
+[ -f "$llvm/include/clang-c/Index.h" ] || skip "no libclang-19-dev"
+tool=$BUILD/check_text
+left_out=0
+
+if [ ! -x "$tool" ] || [ tests/tools/check_text.c -nt "$tool" ]; then
+    "$CC" -std=gnu17 -O1 -I"$llvm/include" -o "$tool.$$" tests/tools/check_text.c \
+        -L"$llvm/lib" -Wl,-rpath,"$llvm/lib" -lclang-19 || exit 2
+    mv "$tool.$$" "$tool"
+fi
+
+warnings=(-Wall -Wextra -Wconversion -Wdouble-promotion -Wshadow -Iruntime)
+# clang 19 wants a header that CUDA 13 has no longer.
+touch "$work/texture_fetch_functions.h"
+cuda=(-x cuda -isystem "$work" --cuda-path="$CUDA" --cuda-gpu-arch=sm_80 --cuda-host-only)
+cuda+=(-std=c++17 -Wno-unknown-cuda-version)
+
+check() {
+    case $1 in
+    *.cu)
+        if [ -f "$CUDA/include/cuda_runtime.h" ]; then
+            "$tool" "$1" "${cuda[@]}" "${warnings[@]}"
+        else
+            left_out=$((left_out + 1))
+        fi
+        ;;
+    *) "$tool" "$1" -x c -std=gnu17 "${warnings[@]}" ;;
+    esac
+}
+
+for file in "$@"; do
+    check "$file" || wrong "$(basename "$file") breaks rules"
+done
+[ $left_out = 0 ] || echo "$left_out files left out: no CUDA headers in $CUDA"
+finish
