@@ -26,7 +26,8 @@ nvcc() {
     [ $? != 77 ] || return
     gates=$((gates + 1))
     finds 0 FAILED
-    says "sm_80 .* block  256 registers  .*" "sm_90  k_softmax  .* block  128" "k_norm .* shared   128"
+    says "sm_80 .* block  256 registers  .*" "sm_90  k_softmax  .* block  128" \
+        "k_norm .* shared   128"
     tests/tools/nvcc_gate.sh tests/shim/resources.cu tests/shim/warnings.cu >"$work/out" 2>&1
     finds 5 FAILED
     says "k_stack (sm_80): 400 bytes of stack" "k_stack (sm_90): 400 bytes of stack" \
