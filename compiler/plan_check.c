@@ -1,12 +1,14 @@
 /* plan_check.c: proves a memory plan, with nothing of plan.c but its result.
  *
- * Five facts: every buffer lies aligned inside the arena; what outlives a region shares bytes with
+ * Facts: every buffer lies aligned inside the arena; what outlives a region shares bytes with
  * nothing; two buffers of a region that share bytes are never wanted at the same time; and any two
  * accesses of the same bytes, one of them a write, are ordered by a barrier, by thread 0 or by
  * equal ownership; and no home is written past a check without a decision that all threads share.
- * O(n^2) in accesses.
+ * And of what emit writes as a loop: its calls, barriers and decisions are those of every copy, and
+ * its buffers lie where the family says.
  */
 #include "pass.h"
+#include <stdlib.h>
 
 typedef struct Check {
     const Lowered *l;
@@ -25,10 +27,6 @@ static bool fail(Check *c, const char *fmt, ...) {
     return false;
 }
 
-static bool overlap(const Buffer *a, const Buffer *b) {
-    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
-
 static bool outlives_region(const Buffer *b) {
     if (b->home || !b->region)
         return true;
@@ -36,6 +34,62 @@ static bool outlives_region(const Buffer *b) {
         if (b->node && b->region->outputs.at[i] == b->node)
             return true;
     return false;
+}
+
+/* Something in bytes begin … end - 1: a buffer, or one access of it. */
+typedef struct Extent {
+    int64_t begin, end;
+    const Buffer *buffer;
+    int kernel;
+    Access access;
+    bool write;
+} Extent;
+
+typedef VEC(Extent) Extents;
+
+static int by_begin(const void *a, const void *b) {
+    const Extent *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->kernel != y->kernel ? x->kernel - y->kernel : x->buffer->id - y->buffer->id;
+}
+
+/* Calls `pair` for any two that have a byte in common, until it says false. */
+static bool each_overlap(Check *c, Extents *all, bool (*pair)(Check *, Extent, Extent)) {
+    int *open = NEW_ARRAY(c->arena, int, all->n + 1), n = 0;
+    if (all->n)
+        qsort(all->at, (size_t)all->n, sizeof *all->at, by_begin);
+    for (int i = 0; i < all->n; i++) {
+        int kept = 0;
+        for (int j = 0; j < n; j++) {
+            if (all->at[open[j]].end <= all->at[i].begin)
+                continue;
+            open[kept++] = open[j];
+            if (!pair(c, all->at[open[j]], all->at[i]))
+                return false;
+        }
+        open[kept] = i;
+        n = kept + 1;
+    }
+    return true;
+}
+
+static Extents all_buffers(const Check *c) {
+    Extents all = {0};
+    for (int i = 0; i < c->l->buffers.n; i++) {
+        const Buffer *b = c->l->buffers.at[i];
+        if (b->bytes)
+            vec_push(c->arena, &all,
+                     (Extent){.begin = b->offset, .end = b->offset + b->bytes, .buffer = b});
+    }
+    return all;
+}
+
+static bool check_pair_place(Check *c, Extent x, Extent y) {
+    if (outlives_region(x.buffer) || outlives_region(y.buffer))
+        return fail(c, "'%s' and '%s' share bytes and one of them outlives its region",
+                    x.buffer->name, y.buffer->name);
+    return true;
 }
 
 static bool check_places(Check *c) {
@@ -46,14 +100,9 @@ static bool check_places(Check *c) {
             return fail(c, "'%s' is not aligned", b->name);
         if (b->offset + b->bytes > l->arena_bytes)
             return fail(c, "'%s' ends after the arena", b->name);
-        for (int j = 0; j < i; j++) {
-            const Buffer *o = l->buffers.at[j];
-            if (overlap(b, o) && (outlives_region(b) || outlives_region(o)))
-                return fail(c, "'%s' and '%s' share bytes and one of them outlives its region",
-                            o->name, b->name);
-        }
     }
-    return true;
+    Extents all = all_buffers(c);
+    return each_overlap(c, &all, check_pair_place);
 }
 
 /* The access of kernel k to buffer b: whether it is there, whether every one of its kind is owned.
@@ -120,31 +169,32 @@ static bool check_pair_life(Check *c, const Buffer *a, const Buffer *b) {
     return true;
 }
 
+static bool check_lives_of(Check *c, Extent x, Extent y) {
+    const Buffer *a = x.buffer, *b = y.buffer;
+    return a->region != b->region || outlives_region(a) || outlives_region(b) ||
+           check_pair_life(c, a, b);
+}
+
 static bool check_lives(Check *c) {
-    const Lowered *l = c->l;
-    for (int i = 0; i < l->buffers.n; i++)
-        for (int j = 0; j < i; j++) {
-            const Buffer *a = l->buffers.at[j], *b = l->buffers.at[i];
-            if (a->region == b->region && overlap(a, b) && !outlives_region(a) &&
-                !outlives_region(b) && !check_pair_life(c, a, b))
-                return false;
-        }
-    return true;
+    Extents all = all_buffers(c);
+    return each_overlap(c, &all, check_lives_of);
 }
 
 static bool check_written_first(Check *c) {
     const Lowered *l = c->l;
     for (int i = 0; i < l->buffers.n; i++) {
         const Buffer *b = l->buffers.at[i];
-        int first = c->first[i], last = c->last[i];
-        if (outlives_region(b) || first < 0)
-            continue;
-        if (!kernel_sees(l->kernels.at[first], b).writes)
+        int first = c->first[i];
+        if (!outlives_region(b) && first >= 0 && !kernel_sees(l->kernels.at[first], b).writes)
             return fail(c, "kernel '%s' reads '%s' before it is written",
                         l->kernels.at[first]->name, b->name);
-        for (int k = first; k <= last; k++) {
-            Seen s = kernel_sees(l->kernels.at[k], b);
-            if ((s.reads || s.writes) && l->kernels.at[k]->region != b->region)
+    }
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        for (int j = 0; j < k->reads.n + k->writes.n; j++) {
+            const Buffer *b =
+                j < k->reads.n ? k->reads.at[j].buffer : k->writes.at[j - k->reads.n].buffer;
+            if (!outlives_region(b) && b->region != k->region)
                 return fail(c, "'%s' is used outside its region", b->name);
         }
     }
@@ -153,29 +203,20 @@ static bool check_written_first(Check *c) {
 
 /* ---- order ---- */
 
-/* One access of kernel a, one of kernel b: the same bytes, one of them a write, and nothing that
- * orders them. */
-static bool clash(const Kernel *a, Access x, bool x_writes, const Kernel *b, Access y,
-                  bool y_writes) {
-    if ((!x_writes && !y_writes) || !overlap(x.buffer, y.buffer))
-        return false;
+/* Accesses of the same bytes, one of them a write, and nothing that orders them. */
+static bool check_pair_order(Check *c, Extent x, Extent y) {
+    const Kernel *a = c->l->kernels.at[x.kernel], *b = c->l->kernels.at[y.kernel];
+    if (x.kernel == y.kernel || (!x.write && !y.write) || (a->tiles == 1 && b->tiles == 1))
+        return true;
     bool one_part = x.buffer == y.buffer || equal_form(x.buffer, y.buffer);
-    bool one_cut = x.owner && y.owner && x.axis == y.axis && x.part == y.part;
-    return !(one_cut && one_part && a->tiles == b->tiles);
-}
-
-static const Buffer *find_clash(const Kernel *a, const Kernel *b) {
-    for (int i = 0; i < a->reads.n + a->writes.n; i++) {
-        bool x_writes = i >= a->reads.n;
-        Access x = x_writes ? a->writes.at[i - a->reads.n] : a->reads.at[i];
-        for (int j = 0; j < b->reads.n + b->writes.n; j++) {
-            bool y_writes = j >= b->reads.n;
-            Access y = y_writes ? b->writes.at[j - b->reads.n] : b->reads.at[j];
-            if (clash(a, x, x_writes, b, y, y_writes))
-                return y.buffer;
-        }
-    }
-    return NULL;
+    bool one_cut = x.access.owner && y.access.owner && x.access.axis == y.access.axis &&
+                   x.access.part == y.access.part;
+    if (one_cut && one_part && a->tiles == b->tiles)
+        return true;
+    bool forward = x.kernel < y.kernel;
+    return fail(c, "kernels '%s' and '%s' meet at '%s' without a barrier",
+                forward ? a->name : b->name, forward ? b->name : a->name,
+                forward ? y.buffer->name : x.buffer->name);
 }
 
 static bool is_parallel(const Lowered *l, const Region *r) {
@@ -225,21 +266,83 @@ static bool check_decisions(Check *c) {
     return true;
 }
 
-/* Each kernel against those before it, back to the last barrier. */
+static void add_accesses(const Check *c, Extents *all, int kernel) {
+    const Kernel *k = c->l->kernels.at[kernel];
+    for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+        bool write = i >= k->reads.n;
+        Access a = write ? k->writes.at[i - k->reads.n] : k->reads.at[i];
+        int64_t begin = a.buffer->offset;
+        vec_push(c->arena, all,
+                 (Extent){begin, begin + a.buffer->bytes, a.buffer, kernel, a, write});
+    }
+}
+
+/* The kernels between two barriers against each other. */
 static bool check_order(Check *c) {
     const Lowered *l = c->l;
-    for (int b = 0; b < l->kernels.n; b++)
-        for (int a = b - 1; a >= 0; a--) {
-            const Kernel *first = l->kernels.at[a], *second = l->kernels.at[b];
-            if (first->region != second->region || l->barrier_after[a])
-                break;
-            if (first->tiles == 1 && second->tiles == 1)
-                continue;
-            const Buffer *at = find_clash(first, second);
-            if (at)
-                return fail(c, "kernels '%s' and '%s' meet at '%s' without a barrier", first->name,
-                            second->name, at->name);
+    Extents all = {0};
+    for (int i = 0; i < l->kernels.n; i++) {
+        add_accesses(c, &all, i);
+        bool last = i + 1 == l->kernels.n || l->barrier_after[i] ||
+                    l->kernels.at[i + 1]->region != l->kernels.at[i]->region;
+        if (last && !each_overlap(c, &all, check_pair_order))
+            return false;
+        all.n = last ? 0 : all.n;
+    }
+    return true;
+}
+
+/* ---- loops ---- */
+
+static bool check_families(Check *c) {
+    for (int i = 0; i < c->l->families.n; i++) {
+        const Family *f = c->l->families.at[i];
+        for (int k = 0; k < f->copies.n; k++) {
+            const Buffer *b = f->copies.at[k];
+            if (b->family != f || b->copy != k ||
+                b->offset != f->offset + (k + f->shift) % f->rotate * f->stride)
+                return fail(c, "copy %d of family '%s' lies elsewhere", k, f->name);
         }
+    }
+    return true;
+}
+
+/* The same buffer in three copies, or one copy further each time. */
+static bool advances(const Buffer *x, const Buffer *y, const Buffer *z) {
+    if (x == y)
+        return z == x;
+    return x->family && x->family == y->family && y->family == z->family &&
+           abs(y->copy - x->copy) == 1 && z->copy - y->copy == y->copy - x->copy;
+}
+
+/* Kernel k against those of the two copies before it. */
+static bool check_call(Check *c, Run run, int k) {
+    const Lowered *l = c->l;
+    const Kernel *x = l->kernels.at[k - 2 * run.period], *y = l->kernels.at[k - run.period],
+                 *z = l->kernels.at[k];
+    bool ok = x->same_as == y->same_as && y->same_as == z->same_as && x->region == z->region;
+    for (int i = 0; ok && i < z->reads.n; i++)
+        ok = advances(x->reads.at[i].buffer, y->reads.at[i].buffer, z->reads.at[i].buffer);
+    for (int i = 0; ok && i < z->writes.n; i++)
+        ok = advances(x->writes.at[i].buffer, y->writes.at[i].buffer, z->writes.at[i].buffer);
+    return ok || fail(c, "kernel '%s' does not go on as a loop does", z->name);
+}
+
+static bool check_runs(Check *c) {
+    const Lowered *l = c->l;
+    for (int i = 0; i < l->runs.n; i++) {
+        Run run = l->runs.at[i];
+        int end = run.first + run.period * run.copies;
+        for (int k = run.first + run.period; k < end; k++) {
+            int before = k - run.period;
+            if ((l->decide_before[k] != l->decide_before[before] && before != run.first) ||
+                (l->barrier_after[k] != l->barrier_after[before] && k + 1 != end))
+                return fail(c, "kernel '%s' waits or decides in some layers only",
+                            l->kernels.at[k]->name);
+            if (k >= run.first + 2 * run.period && !check_call(c, run, k))
+                return false;
+        }
+    }
     return true;
 }
 
@@ -247,7 +350,7 @@ const char *plan_check(const Lowered *l) {
     Check c = {.l = l, .arena = l->program->arena};
     find_ranges(&c);
     if (check_places(&c) && check_written_first(&c) && check_lives(&c) && check_decisions(&c) &&
-        check_order(&c))
+        check_order(&c) && check_families(&c) && check_runs(&c))
         return NULL;
     return c.wrong;
 }

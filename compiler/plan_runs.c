@@ -75,19 +75,18 @@ static bool same_call(const Kernel *a, const Kernel *b) {
     return true;
 }
 
-static bool same_step(const Lowered *l, int a, int b) {
-    return same_call(l->kernels.at[a], l->kernels.at[b]) &&
-           l->barrier_after[a] == l->barrier_after[b] && l->decide_before[a] == l->decide_before[b];
-}
-
 /* repeats[p * (n + 1) + i]: how many kernels from i on are like those p later. */
 static int *count_repeats(const Lowered *l, Arena *arena, int periods) {
-    int n = l->kernels.n;
+    int n = l->kernels.n, *mark = NEW_ARRAY(arena, int, n + 1); /* what most kernels differ in */
+    for (int i = 0; i < n; i++)
+        mark[i] = l->kernels.at[i]->same_as * 4 + l->barrier_after[i] * 2 + l->decide_before[i];
     int *repeats = NEW_ARRAY(arena, int, (periods + 1) * (n + 1));
     for (int p = 1; p <= periods; p++)
         for (int i = n - p - 1; i >= 0; i--) {
             int *at = &repeats[p * (n + 1) + i];
-            *at = same_step(l, i, i + p) ? at[1] + 1 : 0;
+            bool same =
+                mark[i] == mark[i + p] && same_call(l->kernels.at[i], l->kernels.at[i + p]);
+            *at = same ? at[1] + 1 : 0;
         }
     return repeats;
 }
