@@ -82,14 +82,15 @@ static void break_line(Emit *e, size_t from) {
     const char *rest = arena_strndup(t->arena, t->at + from, t->n - from);
     size_t start = first - from;
     t->n = from;
-    while (strlen(rest) > COLUMNS) {
+    for (int depth = e->depth; strlen(rest) > COLUMNS;) {
         size_t at = comment ? break_comment(rest, start, COLUMNS) : break_at(rest, start, COLUMNS);
         if (at == 0)
             break;
         text_addn(t, rest, at);
         text_add(t, "\n");
-        const char *margin = arena_printf(t->arena, "%*s%s", e->depth * 4, "",
-                                          comment ? " * " : "    ");
+        const char *margin =
+            arena_printf(t->arena, "%*s%s", depth * 4, "", comment ? " * " : "    ");
+        depth += rest[at - 1] == '='; /* what is broken behind it again */
         rest = arena_printf(t->arena, "%s%s", margin, rest + at + (rest[at] == ' '));
         start = strlen(margin);
     }

@@ -362,8 +362,8 @@ static const char *value_name(const Sched *s, const Node *n) {
         return "random";
     if (n->nin == 1 && op_info[n->op].flags & OPF_COSTLY)
         return arena_printf(s->arena, "%s_%s", op_info[n->op].name,
-                            n->in[0]->name ? n->in[0]->name : "x");
-    return "x";
+                            n->in[0]->name ? n->in[0]->name : "value");
+    return "value";
 }
 
 const Expr *value_at(Sched *s, const Node *n, const Ix *const *sub) {

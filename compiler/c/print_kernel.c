@@ -108,6 +108,8 @@ static const char *limit_text(Printer *p, const LoopVar *v) {
     const Ix *at = print_resolve(p, v->base);
     if (ix_is_const(at, &base) && !v->total.count)
         return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
+    if (ix_is_const(at, &base) && base == 0)
+        return print_text(p, "rt_less(%s, %s)", extent, dim_text(p, v->total));
     return print_text(p, "rt_less(%s, %s - %s)", extent, dim_text(p, v->total),
                       print_term(p, at));
 }
@@ -378,9 +380,12 @@ static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
 }
 
 static void lanes_of_unknown(Printer *p, const Stmt *st) {
-    const char *limit = limit_text(p, st->var);
-    const char *end = print_new_name(p, &st->body, "end");
-    emit_line(&p->e, "const int %s = %s;", end, limit);
+    const char *end = limit_text(p, st->var);
+    if (strpbrk(end, " (")) {
+        const char *limit = end;
+        end = print_new_name(p, &st->body, "end");
+        emit_line(&p->e, "const int %s = %s;", end, limit);
+    }
     if (st->var->extent.n <= 8 && !st->var->extent.count) {
         lanes_at(p, st, ix_const(p->arena, 0), end);
         return;

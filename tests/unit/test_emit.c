@@ -307,6 +307,29 @@ static void remove_folder(Bench *b, const char *folder) {
     arena_free(b->a);
 }
 
+Test(emit, long_lines_end_behind_what_binds_least) {
+    Arena *a = arena_new();
+    Emit e = {.text.arena = a, .depth = 1};
+    const char *product = "some_long_name_of_a_factor * "
+                          "(another_long_name + a_third_long_name_here)";
+    emit_line(&e, "const float x = %s;", "short");
+    emit_line(&e, "const float x = %s;", product);
+    emit_line(&e, "const float x = a_first_term_of_the_sum + %s;", product);
+    emit_line(&e, "put(\"%s\", second_argument, third_argument);",
+              "a text, that is left whole whatever its commas say, or nobody finds it");
+    cr_expect_str_eq(e.text.at, "    const float x = short;\n"
+                                "    const float x = some_long_name_of_a_factor * "
+                                "(another_long_name + a_third_long_name_here);\n"
+                                "    const float x =\n"
+                                "        a_first_term_of_the_sum +\n"
+                                "            some_long_name_of_a_factor * "
+                                "(another_long_name + a_third_long_name_here);\n"
+                                "    put(\"a text, that is left whole whatever its commas say, or "
+                                "nobody finds it\", second_argument,\n"
+                                "        third_argument);\n");
+    arena_free(a);
+}
+
 Test(emit, trains_prints_expects_and_saves) {
     Bench *b = bench_new();
     const char *folder = folder_with_source(b);
