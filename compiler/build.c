@@ -107,7 +107,7 @@ static const char *nearest(Build *b, Env *env, const char *name) {
         for (int i = 0; i < env->names.n; i++)
             vec_push(b->arena, &names, env->names.at[i]->name);
     int n;
-    const char *const *more = builtin_names(&n);
+    const char *const *more = builtin_names(b->arena, &n);
     for (int i = 0; i < n; i++)
         vec_push(b->arena, &names, more[i]);
     return diag_nearest(name, names.at, names.n);

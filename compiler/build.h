@@ -497,7 +497,7 @@ struct Builtin {
 };
 Value builtin_apply(Build *b, const Builtin *f, const Args *args);
 const Builtin *builtin_find(const char *name);
-const char *const *builtin_names(int *n);
+const char *const *builtin_names(Arena *a, int *n);
 /* For builtins and indexing; NULL after an error. */
 Node *actual_node(Build *b, const Actual *a, int i);
 Node *index_node(Build *b, Value v, Dim limit,

@@ -1,6 +1,7 @@
 /* build_arith.c: arithmetic on values of any kind: promotion, broadcasting, folding of constants.
  */
 #include "build.h"
+#include "op_rules.h"
 #include <math.h>
 
 /* ---- element types (ruling A8) ---- */
@@ -206,29 +207,31 @@ typedef struct Operator {
     const char *verb;
 } Operator;
 
-static const Operator *operator_of(Op op) {
-    static const Operator table[] = {
-        {OP_add, ARITHMETIC, "add"},
-        {OP_sub, ARITHMETIC, "subtract"},
-        {OP_mul, ARITHMETIC, "multiply"},
-        {OP_floordiv, ARITHMETIC, "divide"},
-        {OP_mod, ARITHMETIC, "take the remainder of"},
-        {OP_minimum, ARITHMETIC, "take the minimum of"},
-        {OP_maximum, ARITHMETIC, "take the maximum of"},
-        {OP_div, REAL, "divide"},
-        {OP_pow, REAL, "take the power of"},
-        {OP_atan2, REAL, "take atan2 of"},
-        {OP_eq, COMPARE, "compare"},
-        {OP_ne, COMPARE, "compare"},
-        {OP_lt, ORDER, "compare"},
-        {OP_le, ORDER, "compare"},
-        {OP_and, LOGIC, "combine"},
-        {OP_or, LOGIC, "combine"},
+/* What the row of the op says. */
+static Operator operator_of(Build *b, Op op) {
+    static const struct {
+        Op op;
+        const char *verb;
+    } verbs[] = {
+        {OP_add, "add"},         {OP_sub, "subtract"}, {OP_mul, "multiply"},
+        {OP_floordiv, "divide"}, {OP_div, "divide"},   {OP_mod, "take the remainder of"},
+        {OP_pow, "take the power of"},
     };
-    for (int i = 0; i < COUNT_OF(table); i++)
-        if (table[i].op == op)
-            return &table[i];
-    bug("no operator for op %s", op_info[op].name);
+    const OpInfo *info = &op_info[op];
+    bool compares = info->flags & OPF_CMP, logic = info->shape == shape_rule_boolean;
+    Operator o = {.op = op, .verb = compares ? "compare" : logic ? "combine" : NULL};
+    o.class = compares                         ? ORDER
+              : logic                          ? LOGIC
+              : info->shape == shape_rule_real ? REAL
+                                               : ARITHMETIC;
+    if (compares && info->flags & OPF_COMM) /* = and ≠ */
+        o.class = COMPARE;
+    for (int i = 0; i < COUNT_OF(verbs) && !o.verb; i++)
+        if (verbs[i].op == op)
+            o.verb = verbs[i].verb;
+    if (!o.verb)
+        o.verb = arena_printf(b->arena, "take the %s of", info->name);
+    return o;
 }
 
 static DType operand_type(Build *b, Class class, DType t) {
@@ -257,38 +260,9 @@ static Value tensor_binary(Build *b, const Operator *o, Value x, Value y, Span a
 /* ---- constants ---- */
 
 static Value fold_real(Op op, double x, double y) {
-    switch (op) {
-    case OP_add:
-        return value_real(x + y);
-    case OP_sub:
-        return value_real(x - y);
-    case OP_mul:
-        return value_real(x * y);
-    case OP_div:
-        return value_real(x / y);
-    case OP_floordiv:
-        return value_real(floor(x / y));
-    case OP_mod:
-        return value_real(x - y * floor(x / y));
-    case OP_minimum:
-        return value_real(isnan(x) || x < y ? x : y);
-    case OP_maximum:
-        return value_real(isnan(x) || x > y ? x : y);
-    case OP_pow:
-        return value_real(pow(x, y));
-    case OP_atan2:
-        return value_real(atan2(x, y));
-    case OP_eq:
-        return value_bool(x == y);
-    case OP_ne:
-        return value_bool(x != y);
-    case OP_lt:
-        return value_bool(x < y);
-    case OP_le:
-        return value_bool(x <= y);
-    default:
-        bug("no constant folding for op %s", op_info[op].name);
-    }
+    bool truth = op_info[op].flags & OPF_CMP;
+    double z = interp_number(op, truth ? DT_BOOL : DT_F64, 2, (const double[]){x, y});
+    return truth ? value_bool(z != 0) : value_real(z);
 }
 
 static bool int_power(int64_t x, int64_t n, int64_t *out) {
@@ -305,6 +279,14 @@ static bool int_power(int64_t x, int64_t n, int64_t *out) {
 /* Integer division rounds towards minus infinity, the remainder has the sign of the divisor. */
 static int64_t floor_div(int64_t x, int64_t y) {
     return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+
+/* By the oracle, which is exact up to 2^53; false: beyond. */
+static bool fold_exact(Op op, int n, int64_t x, int64_t y, int64_t *z) {
+    const int64_t exact = (int64_t)1 << 53;
+    double r = interp_number(op, DT_I64, n, (const double[]){(double)x, (double)y});
+    *z = fabs(r) < (double)exact ? (int64_t)r : 0;
+    return x > -exact && x < exact && y > -exact && y < exact && fabs(r) < (double)exact;
 }
 
 /* Integer result in *z; false: overflow. */
@@ -328,24 +310,27 @@ static bool fold_int(Op op, int64_t x, int64_t y, int64_t *z) {
     case OP_maximum:
         *z = MAX(x, y);
         return true;
-    default:
+    case OP_pow:
         return int_power(x, y, z);
+    default:
+        return fold_exact(op, 2, x, y, z);
     }
 }
 
-static Value fold_numbers(Build *b, Op op, Value x, Value y, Span at) {
+static Value fold_numbers(Build *b, const Operator *o, Value x, Value y, Span at) {
+    Op op = o->op;
     bool ints = x.num.is_int && y.num.is_int;
     bool divides = op == OP_div || op == OP_floordiv || op == OP_mod;
     if (ints && divides && y.num.i == 0) {
         build_error(b, at, "division of %lld by zero", (long long)x.num.i);
         return value_poison;
     }
-    if (ints && (op == OP_eq || op == OP_ne || op == OP_lt || op == OP_le)) {
+    if (ints && op_info[op].flags & OPF_CMP) {
         int64_t d = (x.num.i > y.num.i) - (x.num.i < y.num.i);
         return fold_real(op, (double)d, 0);
     }
-    bool stays_int = ints && op != OP_div && op != OP_atan2 && !(op == OP_pow && y.num.i < 0);
-    if (!stays_int)
+    bool stays_int = o->class == ARITHMETIC || (op == OP_pow && y.num.i >= 0);
+    if (!ints || !stays_int)
         return fold_real(op, x.num.f, y.num.f);
     int64_t z;
     if (fold_int(op, x.num.i, y.num.i, &z))
@@ -512,7 +497,7 @@ static bool fold_binary(Build *b, const Operator *o, Value x, Value y, Span at, 
     y = known_number(y);
     if (x.num.count || y.num.count)
         return fold_sizes(o->op, x, y, out);
-    *out = fold_numbers(b, o->op, x, y, at);
+    *out = fold_numbers(b, o, x, y, at);
     return true;
 }
 
@@ -537,7 +522,7 @@ static bool is_hosted(Value v) {
 }
 
 Value value_binary(Build *b, Op op, Value x, Value y, Span at) {
-    const Operator *o = operator_of(op);
+    const Operator found = operator_of(b, op), *o = &found;
     Value known;
     if (x.kind == V_POISON || y.kind == V_POISON)
         return value_poison;
@@ -560,76 +545,42 @@ Value value_binary(Build *b, Op op, Value x, Value y, Span at) {
 
 /* ---- one operand ---- */
 
-static double fold_sign(double x) {
-    return x > 0 ? 1 : x < 0 ? -1 : x;
-}
-
-static double fold_rsqrt(double x) {
-    return 1 / sqrt(x);
-}
-
-static double fold_sigmoid(double x) {
-    return 1 / (1 + exp(-x));
-}
-
-static double fold_neg(double x) {
-    return -x;
-}
-
-typedef struct Function {
-    Op op;
-    bool keeps_int; /* of an integer it gives an integer; the others turn integers into the
-                       program's float */
-    double (*fold)(double x);
-} Function;
-
-static const Function *function_of(Op op) {
-    static const Function table[] = {
-        {OP_neg, true, fold_neg},   {OP_abs, true, fabs},
-        {OP_sign, true, fold_sign}, {OP_floor, true, floor},
-        {OP_ceil, true, ceil},      {OP_round, true, nearbyint},
-        {OP_exp, false, exp},       {OP_log, false, log},
-        {OP_log1p, false, log1p},   {OP_expm1, false, expm1},
-        {OP_sqrt, false, sqrt},     {OP_rsqrt, false, fold_rsqrt},
-        {OP_sin, false, sin},       {OP_cos, false, cos},
-        {OP_tan, false, tan},       {OP_asin, false, asin},
-        {OP_acos, false, acos},     {OP_atan, false, atan},
-        {OP_sinh, false, sinh},     {OP_cosh, false, cosh},
-        {OP_tanh, false, tanh},     {OP_sigmoid, false, fold_sigmoid},
-        {OP_erf, false, erf},
-    };
-    for (int i = 0; i < COUNT_OF(table); i++)
-        if (table[i].op == op)
-            return &table[i];
-    bug("no function for op %s", op_info[op].name);
+/* Of an integer it gives an integer; the others turn integers into the program's float. */
+static bool keeps_int(Op op) {
+    return op_info[op].shape == shape_rule_same || op_info[op].flags & OPF_WHOLE;
 }
 
 static bool rounds(Op op) {
-    return op == OP_floor || op == OP_ceil || op == OP_round;
+    return op_info[op].flags & OPF_WHOLE;
 }
 
-static Value fold_unary(Build *b, const Function *f, Value x, Span at) {
-    if (!x.num.is_int || !f->keeps_int)
-        return value_real(f->fold(x.num.f));
-    if (rounds(f->op))
+static Value fold_unary(Build *b, Op op, Value x, Span at) {
+    if (!x.num.is_int || !keeps_int(op))
+        return value_real(interp_number(op, DT_F64, 1, &x.num.f));
+    if (rounds(op))
         return x;
-    if (x.num.i == INT64_MIN) {
-        build_error(b, at, "'%s' of %lld is too large for an integer", op_info[f->op].name,
-                    (long long)x.num.i);
-        return value_poison;
-    }
-    int64_t sign = (x.num.i > 0) - (x.num.i < 0);
-    return value_int(f->op == OP_neg ? -x.num.i : f->op == OP_abs ? sign * x.num.i : sign);
+    int64_t i = x.num.i, z = (i > 0) - (i < 0);
+    bool negates = op == OP_neg || (op == OP_abs && i < 0), large = false;
+    if (negates)
+        large = __builtin_sub_overflow((int64_t)0, i, &z);
+    else if (op == OP_abs)
+        z = i;
+    else if (op != OP_sign)
+        large = !fold_exact(op, 1, i, 0, &z);
+    if (!large)
+        return value_int(z);
+    build_error(b, at, "'%s' of %lld is too large for an integer", op_info[op].name, (long long)i);
+    return value_poison;
 }
 
-static Value host_unary(Build *b, const Function *f, HExpr *h, Span at) {
+static Value host_unary(Build *b, Op op, HExpr *h, Span at) {
     if (h->type == HT_STRING) {
-        build_error(b, at, "'%s' takes a number, found a string", op_info[f->op].name);
+        build_error(b, at, "'%s' takes a number, found a string", op_info[op].name);
         return value_poison;
     }
-    HType t = f->keeps_int && h->type != HT_REAL ? HT_INT : HT_REAL;
+    HType t = keeps_int(op) && h->type != HT_REAL ? HT_INT : HT_REAL;
     h = host_cast(b, h, t);
-    return rounds(f->op) && t == HT_INT ? value_host(h) : host_result(b, f->op, t, h, NULL, at);
+    return rounds(op) && t == HT_INT ? value_host(h) : host_result(b, op, t, h, NULL, at);
 }
 
 static Value value_not(Build *b, Value x, Span at) {
@@ -676,17 +627,16 @@ Value value_unary(Build *b, Op op, Value x, Span at) {
         return value_stop(b, x, at);
     if (op == OP_isfinite)
         return value_isfinite(b, x, at);
-    const Function *f = function_of(op);
     if (is_plain(x) && !known_number(x).num.count)
-        return fold_unary(b, f, known_number(x), at);
+        return fold_unary(b, op, known_number(x), at);
     if (x.kind == V_HOST)
-        return host_unary(b, f, x.host, at);
+        return host_unary(b, op, x.host, at);
     Node *n = value_to_node(b, x, DT_N, at);
     if (!n)
         return value_poison;
     DType t = n->dtype;
     if (!dtype_is_real(t))
-        t = !f->keeps_int ? b->g->real : t == DT_I64 ? DT_I64 : DT_I32;
+        t = !keeps_int(op) ? b->g->real : t == DT_I64 ? DT_I64 : DT_I32;
     n = graph_cast(b->g, n, t);
     return value_node(rounds(op) && !dtype_is_real(t) ? n : graph_unary(b->g, op, n));
 }

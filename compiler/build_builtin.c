@@ -7,21 +7,32 @@ static const Builtin table[] = {
 };
 #undef BUILTIN
 
-#define BUILTIN(name, run, op, signature) #name,
-static const char *const names[] = {
-#include "builtins.h"
+/* By op: what the flag FN makes callable. */
+#define OP(name, args, ...)                                                                        \
+    {#name, args == 1 ? "x" : "x, y", args == 1 ? builtin_unary : builtin_binary, OP_##name},
+static const Builtin of_op[OP_N] = {
+#include "ops.h"
 };
-#undef BUILTIN
+#undef OP
 
 const Builtin *builtin_find(const char *name) {
     for (int i = 0; i < COUNT_OF(table); i++)
         if (strcmp(table[i].name, name) == 0)
             return &table[i];
+    for (int op = 0; op < OP_N; op++)
+        if (op_info[op].flags & OPF_FN && strcmp(op_info[op].name, name) == 0)
+            return &of_op[op];
     return NULL;
 }
 
-const char *const *builtin_names(int *n) {
-    *n = COUNT_OF(names);
+const char *const *builtin_names(Arena *a, int *n) {
+    const char **names = NEW_ARRAY(a, const char *, COUNT_OF(table) + OP_N);
+    *n = 0;
+    for (int i = 0; i < COUNT_OF(table); i++)
+        names[(*n)++] = table[i].name;
+    for (int op = 0; op < OP_N; op++)
+        if (op_info[op].flags & OPF_FN)
+            names[(*n)++] = op_info[op].name;
     return names;
 }
 

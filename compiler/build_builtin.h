@@ -4,6 +4,8 @@
 
 #include "build.h"
 
+Value builtin_unary(Build *b, const Builtin *self, const Actual *a);
+Value builtin_binary(Build *b, const Builtin *self, const Actual *a);
 #define BUILTIN(name, run, op, signature)                                                          \
     Value builtin_##run(Build *b, const Builtin *self, const Actual *a);
 #include "builtins.h"

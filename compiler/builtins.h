@@ -8,34 +8,8 @@
  *              name only
  */
 
-/* element by element */
-BUILTIN(abs, unary, abs, "x")
-BUILTIN(sign, unary, sign, "x")
-BUILTIN(floor, unary, floor, "x")
-BUILTIN(ceil, unary, ceil, "x")
-BUILTIN(round, unary, round, "x")
-BUILTIN(exp, unary, exp, "x")
-BUILTIN(log, unary, log, "x")
-BUILTIN(log1p, unary, log1p, "x")
-BUILTIN(expm1, unary, expm1, "x")
-BUILTIN(sqrt, unary, sqrt, "x")
-BUILTIN(rsqrt, unary, rsqrt, "x")
-BUILTIN(sin, unary, sin, "x")
-BUILTIN(cos, unary, cos, "x")
-BUILTIN(tan, unary, tan, "x")
-BUILTIN(asin, unary, asin, "x")
-BUILTIN(acos, unary, acos, "x")
-BUILTIN(atan, unary, atan, "x")
-BUILTIN(sinh, unary, sinh, "x")
-BUILTIN(cosh, unary, cosh, "x")
-BUILTIN(tanh, unary, tanh, "x")
-BUILTIN(sigmoid, unary, sigmoid, "x")
-BUILTIN(erf, unary, erf, "x")
-BUILTIN(isfinite, unary, isfinite, "x")
-BUILTIN(stop, unary, stop, "x")
+/* element by element; the ops with the flag FN need no row */
 BUILTIN(atan2, binary, atan2, "y, x")
-BUILTIN(minimum, binary, minimum, "x, y")
-BUILTIN(maximum, binary, maximum, "x, y")
 BUILTIN(where, where, where, "condition, x, y")
 BUILTIN(cast, cast, cast, "x, type")
 

@@ -81,6 +81,22 @@ static const Rules rules[OP_N] = {
 #undef OP
 };
 
+double interp_number(Op op, DType t, int n, const double *x) {
+    double at[3], result = 0;
+    Tensor arg[3], out = {.shape = shape_scalar(), .at = &result};
+    const Tensor *in[3];
+    if (op_info[op].kind != KIND_MAP)
+        bug("oracle: op '%s' on single numbers", op_info[op].name);
+    for (int i = 0; i < n; i++) {
+        at[i] = x[i];
+        arg[i] = (Tensor){.shape = shape_scalar(), .at = &at[i]};
+        in[i] = &arg[i];
+    }
+    const Node node = {.op = op, .dtype = t, .nin = n};
+    rules[op].f64(NULL, &node, in, &out);
+    return result;
+}
+
 static Shape run_time_shape(const Interp *in, const Shape *s) {
     Shape out = *s;
     for (int i = 0; i < s->rank; i++) {

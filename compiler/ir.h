@@ -74,7 +74,9 @@ enum {
     OPF_ARG = 128,
     OPF_FIRST = 256,
     OPF_LAST = 512,
-    OPF_OWN = 1024
+    OPF_OWN = 1024,
+    OPF_WHOLE = 2048,
+    OPF_FN = 4096
 };
 
 typedef enum Op {
@@ -249,5 +251,8 @@ void interp_give(Interp *in, const Node *n, const Tensor *t);
 void interp_forget(Interp *in);
 /* First fault seen (check, index out of range), NULL when none. */
 const Node *interp_fault(const Interp *in);
+
+/* A map of single numbers by the same rules, in f64; t: the type of the result. */
+double interp_number(Op op, DType t, int n, const double *x);
 
 #endif

@@ -9,11 +9,12 @@
  *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
  *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, ARG
  *           gives a subscript of its one axis, FIRST and LAST: input 1 holds subscripts of the
- *           first, the last axis of input 0, OWN is a kernel of its own
+ *           first, the last axis of input 0, OWN is a kernel of its own, WHOLE rounds, so that a
+ *           whole number stays what it is, FN is called by its name: sqrt(x), minimum(x, y)
  *   shape   shape_rule_<shape>() computes and checks dtype and shape
  *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
  *   form    text for lanes of f32 and for integers: %0 %1 %2 are the arguments
- *   form64  text for one lane of f64 where it differs, else NULL
+ *   form64  text for one lane of f64, and for numbers of the host, where it differs, else NULL
  */
 
 /* leaves */
@@ -26,33 +27,33 @@ OP(iota,        0, LEAF,     0,            iota,      leaf,      NULL, NULL)
 OP(batch,       1, INDEXED,  0,            batch,     leaf,      NULL, NULL)
 
 /* one argument */
-OP(cast,        1, MAP,      0,            cast,      cast,      NULL, NULL)
-OP(stop,        1, MAP,      FLAT,         same,      none,      "%0", NULL)
+OP(cast,        1, MAP,      0,            cast,      cast,      "", NULL)
+OP(stop,        1, MAP,      FLAT | FN,    same,      none,      "%0", NULL)
 OP(neg,         1, MAP,      0,            same,      neg,       "(-%0)", NULL)
-OP(abs,         1, MAP,      0,            same,      abs,       "abs_v(%0)", "fabs(%0)")
-OP(sign,        1, MAP,      FLAT,         same,      none,      "sign_v(%0)", "rt_sign64(%0)")
-OP(floor,       1, MAP,      FLAT,         real,      none,      "floor_v(%0)", "floor(%0)")
-OP(ceil,        1, MAP,      FLAT,         real,      none,      "ceil_v(%0)", "ceil(%0)")
-OP(round,       1, MAP,      FLAT,         real,      none,      "round_v(%0)", "nearbyint(%0)")
-OP(exp,         1, MAP,      COSTLY | POLE, real,     exp,       "exp_v(%0)", "exp(%0)")
-OP(log,         1, MAP,      COSTLY | POLE, real,     log,       "log_v(%0)", "log(%0)")
-OP(log1p,       1, MAP,      COSTLY | POLE, real,     log1p,     "log1p_v(%0)", "log1p(%0)")
-OP(expm1,       1, MAP,      COSTLY | POLE, real,     expm1,     "expm1_v(%0)", "expm1(%0)")
-OP(sqrt,        1, MAP,      POLE,         real,      sqrt,      "sqrt_v(%0)", "sqrt(%0)")
-OP(rsqrt,       1, MAP,      POLE,         real,      rsqrt,     "rsqrt_v(%0)", "(1.0 / sqrt(%0))")
-OP(sin,         1, MAP,      COSTLY,       real,      sin,       "sin_v(%0)", "sin(%0)")
-OP(cos,         1, MAP,      COSTLY,       real,      cos,       "cos_v(%0)", "cos(%0)")
-OP(tan,         1, MAP,      COSTLY | POLE, real,     tan,       "tan_v(%0)", "tan(%0)")
-OP(asin,        1, MAP,      COSTLY | POLE, real,     asin,      "asin_v(%0)", "asin(%0)")
-OP(acos,        1, MAP,      COSTLY | POLE, real,     acos,      "acos_v(%0)", "acos(%0)")
-OP(atan,        1, MAP,      COSTLY,       real,      atan,      "atan_v(%0)", "atan(%0)")
-OP(sinh,        1, MAP,      COSTLY | POLE, real,     sinh,      "sinh_v(%0)", "sinh(%0)")
-OP(cosh,        1, MAP,      COSTLY | POLE, real,     cosh,      "cosh_v(%0)", "cosh(%0)")
-OP(tanh,        1, MAP,      COSTLY,       real,      tanh,      "tanh_v(%0)", "tanh(%0)")
-OP(sigmoid,     1, MAP,      COSTLY,       real,      sigmoid,   "sigmoid_v(%0)", "rt_sigmoid64(%0)")
-OP(erf,         1, MAP,      COSTLY,       real,      erf,       "erf_v(%0)", "erf(%0)")
+OP(abs,         1, MAP,      FN,           same,      abs,       "abs_v(%0)", "fabs(%0)")
+OP(sign,        1, MAP,      FLAT | FN,    same,      none,      "sign_v(%0)", "rt_sign64(%0)")
+OP(floor,       1, MAP,      FLAT | WHOLE | FN, real,      none,      "floor_v(%0)", "floor(%0)")
+OP(ceil,        1, MAP,      FLAT | WHOLE | FN, real,      none,      "ceil_v(%0)", "ceil(%0)")
+OP(round,       1, MAP,      FLAT | WHOLE | FN, real,      none,      "round_v(%0)", "nearbyint(%0)")
+OP(exp,         1, MAP,      COSTLY | POLE | FN, real,     exp,       "exp_v(%0)", "exp(%0)")
+OP(log,         1, MAP,      COSTLY | POLE | FN, real,     log,       "log_v(%0)", "log(%0)")
+OP(log1p,       1, MAP,      COSTLY | POLE | FN, real,     log1p,     "log1p_v(%0)", "log1p(%0)")
+OP(expm1,       1, MAP,      COSTLY | POLE | FN, real,     expm1,     "expm1_v(%0)", "expm1(%0)")
+OP(sqrt,        1, MAP,      POLE | FN,    real,      sqrt,      "sqrt_v(%0)", "sqrt(%0)")
+OP(rsqrt,       1, MAP,      POLE | FN,    real,      rsqrt,     "rsqrt_v(%0)", "(1.0 / sqrt(%0))")
+OP(sin,         1, MAP,      COSTLY | FN,  real,      sin,       "sin_v(%0)", "sin(%0)")
+OP(cos,         1, MAP,      COSTLY | FN,  real,      cos,       "cos_v(%0)", "cos(%0)")
+OP(tan,         1, MAP,      COSTLY | POLE | FN, real,     tan,       "tan_v(%0)", "tan(%0)")
+OP(asin,        1, MAP,      COSTLY | POLE | FN, real,     asin,      "asin_v(%0)", "asin(%0)")
+OP(acos,        1, MAP,      COSTLY | POLE | FN, real,     acos,      "acos_v(%0)", "acos(%0)")
+OP(atan,        1, MAP,      COSTLY | FN,  real,      atan,      "atan_v(%0)", "atan(%0)")
+OP(sinh,        1, MAP,      COSTLY | POLE | FN, real,     sinh,      "sinh_v(%0)", "sinh(%0)")
+OP(cosh,        1, MAP,      COSTLY | POLE | FN, real,     cosh,      "cosh_v(%0)", "cosh(%0)")
+OP(tanh,        1, MAP,      COSTLY | FN,  real,      tanh,      "tanh_v(%0)", "tanh(%0)")
+OP(sigmoid,     1, MAP,      COSTLY | FN,  real,      sigmoid,   "sigmoid_v(%0)", "rt_sigmoid64(%0)")
+OP(erf,         1, MAP,      COSTLY | FN,  real,      erf,       "erf_v(%0)", "erf(%0)")
 OP(not,         1, MAP,      FLAT,         boolean,   none,      "(~%0)", "(!%0)")
-OP(isfinite,    1, MAP,      FLAT,         test,      none,      "isfinite_v(%0)", "(%0 - %0 == 0)")
+OP(isfinite,    1, MAP,      FLAT | FN,    test,      none,      "isfinite_v(%0)", "(%0 - %0 == 0)")
 
 /* two arguments of one type and shape */
 OP(add,         2, MAP,      COMM | ASSOC, same,      add,       "(%0 + %1)", NULL)
@@ -63,8 +64,8 @@ OP(mul_zero,    2, MAP,      0,            real,      mul_zero,  "mul_zero_v(%0,
 OP(div,         2, MAP,      POLE,         real,      div,       "(%0 / %1)", NULL)
 OP(floordiv,    2, MAP,      FLAT,         same,      none,      "floordiv_v(%0, %1)", "floor(%0 / %1)")
 OP(mod,         2, MAP,      POLE,         same,      mod,       "mod_v(%0, %1)", "rt_mod64(%0, %1)")
-OP(minimum,     2, MAP,      ASSOC,        same,      minimum,   "min_v(%0, %1)", "rt_min64(%0, %1)")
-OP(maximum,     2, MAP,      ASSOC,        same,      maximum,   "max_v(%0, %1)", "rt_max64(%0, %1)")
+OP(minimum,     2, MAP,      ASSOC | FN,   same,      minimum,   "min_v(%0, %1)", "rt_min64(%0, %1)")
+OP(maximum,     2, MAP,      ASSOC | FN,   same,      maximum,   "max_v(%0, %1)", "rt_max64(%0, %1)")
 OP(pow,         2, MAP,      COSTLY | POLE, real,     pow,       "pow_v(%0, %1)", "pow(%0, %1)")
 OP(atan2,       2, MAP,      COSTLY,       real,      atan2,     "atan2_v(%0, %1)", "atan2(%0, %1)")
 OP(eq,          2, MAP,      COMM | CMP | FLAT, compare, none,   "(%0 == %1)", NULL)

@@ -100,7 +100,7 @@ static void unknown(Sema *s, const Ast *n) {
         for (int i = 0; i < e->names.n; i++)
             vec_push(s->b->arena, &near, e->names.at[i]->name);
     int count;
-    const char *const *builtins = builtin_names(&count);
+    const char *const *builtins = builtin_names(s->b->arena, &count);
     for (int i = 0; i < count; i++)
         vec_push(s->b->arena, &near, builtins[i]);
     const char *meant = diag_nearest(n->name, near.at, near.n);

@@ -222,20 +222,8 @@ RT_FN int64_t nn_mod(struct nn *nn, int64_t a, int64_t b, const char *where) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-RT_FN double nn_modf(double a, double b) {
-    double r = fmod(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
 RT_FN int64_t nn_int(double x) {
     return x >= -9.2e18 && x <= 9.2e18 ? (int64_t)x : 0;
-}
-
-RT_FN int64_t nn_powi(int64_t a, int64_t b) {
-    uint64_t r = 1, x = (uint64_t)a;
-    for (; b > 0; b /= 2, x *= x)
-        r *= b % 2 ? x : 1;
-    return (int64_t)r;
 }
 
 /* ---- printing ---- */

@@ -3,65 +3,25 @@
 #include "emit_c.h"
 #include <string.h>
 
-typedef struct Form {
+/* Whole numbers, where that is more than the text of the op's row. %w: the place in quotes. */
+static const struct {
     Op op;
-    const char *integer,
-        *real; /* by the type of the first argument; NULL: none. %w: the place in quotes */
-} Form;
-
-static const Form forms[] = {
-    {OP_add, "(%0 + %1)", "(%0 + %1)"},
-    {OP_sub, "(%0 - %1)", "(%0 - %1)"},
-    {OP_mul, "(%0 * %1)", "(%0 * %1)"},
-    {OP_div, "((double)%0 / (double)%1)", "(%0 / %1)"},
-    {OP_floordiv, "nn_floordiv(nn, %0, %1, %w)", "floor(%0 / %1)"},
-    {OP_mod, "nn_mod(nn, %0, %1, %w)", "nn_modf(%0, %1)"},
-    {OP_neg, "(-%0)", "(-%0)"},
-    {OP_abs, "(%0 < 0 ? -%0 : %0)", "fabs(%0)"},
-    {OP_sign, "((%0 > 0) - (%0 < 0))", "((double)((%0 > 0) - (%0 < 0)))"},
-    {OP_minimum, "(%0 <= %1 ? %0 : %1)", "(%0 <= %1 || %0 != %0 ? %0 : %1)"},
-    {OP_maximum, "(%0 >= %1 ? %0 : %1)", "(%0 >= %1 || %0 != %0 ? %0 : %1)"},
-    {OP_pow, "nn_powi(%0, %1)", "pow(%0, %1)"},
-    {OP_eq, "(%0 == %1)", "(%0 == %1)"},
-    {OP_ne, "(%0 != %1)", "(%0 != %1)"},
-    {OP_lt, "(%0 < %1)", "(%0 < %1)"},
-    {OP_le, "(%0 <= %1)", "(%0 <= %1)"},
-    {OP_and, "(%0 && %1)", NULL},
-    {OP_or, "(%0 || %1)", NULL},
-    {OP_not, "(!%0)", NULL},
-    {OP_exp, NULL, "exp(%0)"},
-    {OP_log, NULL, "log(%0)"},
-    {OP_log1p, NULL, "log1p(%0)"},
-    {OP_expm1, NULL, "expm1(%0)"},
-    {OP_sqrt, NULL, "sqrt(%0)"},
-    {OP_rsqrt, NULL, "(1.0 / sqrt(%0))"},
-    {OP_sin, NULL, "sin(%0)"},
-    {OP_cos, NULL, "cos(%0)"},
-    {OP_tan, NULL, "tan(%0)"},
-    {OP_asin, NULL, "asin(%0)"},
-    {OP_acos, NULL, "acos(%0)"},
-    {OP_atan, NULL, "atan(%0)"},
-    {OP_sinh, NULL, "sinh(%0)"},
-    {OP_cosh, NULL, "cosh(%0)"},
-    {OP_tanh, NULL, "tanh(%0)"},
-    {OP_erf, NULL, "erf(%0)"},
-    {OP_sigmoid, NULL, "(1.0 / (1.0 + exp(-%0)))"},
-    {OP_atan2, NULL, "atan2(%0, %1)"},
-    {OP_floor, "%0", "floor(%0)"},
-    {OP_ceil, "%0", "ceil(%0)"},
-    {OP_round, "%0", "nearbyint(%0)"},
-    {OP_isfinite, "true", "(%0 - %0 == 0)"},
+    const char *form;
+} whole_forms[] = {
+    {OP_floordiv, "nn_floordiv(nn, %0, %1, %w)"},
+    {OP_mod, "nn_mod(nn, %0, %1, %w)"},
+    {OP_abs, "(%0 < 0 ? -%0 : %0)"},
+    {OP_sign, "((%0 > 0) - (%0 < 0))"},
+    {OP_minimum, "(%0 <= %1 ? %0 : %1)"},
+    {OP_maximum, "(%0 >= %1 ? %0 : %1)"},
 };
 
 static const char *form_of(const HExpr *h) {
-    bool real = h->nargs && h->args[0]->type == HT_REAL;
-    for (int i = 0; i < COUNT_OF(forms); i++)
-        if (forms[i].op == h->op) {
-            const char *form = real ? forms[i].real : forms[i].integer;
-            if (form)
-                return form;
-        }
-    bug("emit: no host form of '%s' on %s", op_info[h->op].name, real ? "reals" : "integers");
+    for (int i = 0; i < COUNT_OF(whole_forms) && h->args[0]->type != HT_REAL; i++)
+        if (whole_forms[i].op == h->op)
+            return whole_forms[i].form;
+    const OpInfo *info = &op_info[h->op];
+    return info->form64 ? info->form64 : info->form;
 }
 
 static const char *fill_form(CEmit *x, const HExpr *h, const char *form) {
