@@ -2,6 +2,7 @@
  * texts. */
 #define _GNU_SOURCE 1
 #include <criterion/criterion.h>
+#include <limits.h>
 
 #include "host.h"
 #include "rt_array.h"
