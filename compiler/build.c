@@ -1,5 +1,8 @@
 /* build.c: scopes, names and top-level declarations. */
-#include "build.h"
+#include "build_call.h"
+#include "build_data.h"
+#include "build_host.h"
+#include "build_stmt.h"
 #include "front.h"
 #include "parse.h"
 #include "sema.h"

@@ -1,6 +1,6 @@
 /* build_arith.c: arithmetic on values of any kind: promotion, broadcasting, folding of constants.
  */
-#include "build.h"
+#include "build_host.h"
 #include "op_rules.h"
 #include <math.h>
 

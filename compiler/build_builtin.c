@@ -1,5 +1,7 @@
 /* build_builtin.c: the table of built-in functions and the binding of their arguments. */
 #include "build_builtin.h"
+#include "build_host.h"
+#include "build_stmt.h"
 
 #define BUILTIN(name, run, op, signature) {#name, signature, builtin_##run, OP_##op},
 static const Builtin table[] = {

@@ -2,7 +2,7 @@
 #ifndef NNC_BUILD_BUILTIN_H
 #define NNC_BUILD_BUILTIN_H
 
-#include "build.h"
+#include "build_call.h"
 
 Value builtin_unary(Build *b, const Builtin *self, const Actual *a);
 Value builtin_binary(Build *b, const Builtin *self, const Actual *a);

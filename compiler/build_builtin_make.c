@@ -1,5 +1,6 @@
 /* build_builtin_make.c: new tensors, constant, counted or random. */
 #include "build_builtin.h"
+#include "build_host.h"
 
 /* An element type as argument i; `own` when it is not given. */
 static bool type_argument(Build *b, const Actual *a, int i, DType own, DType *out) {

@@ -1,5 +1,6 @@
 /* build_builtin_reduce.c: reductions, running sums, arg max. */
 #include "build_builtin.h"
+#include "build_stmt.h"
 
 Node *node_reduce(Build *b, Op op, Node *x, unsigned axes, bool keepdims) {
     Node *n = axes ? graph_reduce(b->g, op, x, axes) : x;

@@ -1,5 +1,7 @@
 /* build_call.c: binding arguments to parameters and running the bodies of functions and layers. */
-#include "build.h"
+#include "build_call.h"
+#include "build_data.h"
+#include "build_stmt.h"
 
 /* ---- names of parameters for messages ---- */
 

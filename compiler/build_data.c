@@ -1,5 +1,7 @@
 /* build_data.c: data declarations: sections and splits, and the batches that loops walk. */
+#include "build_call.h"
 #include "build_data.h"
+#include "build_host.h"
 #include <math.h>
 
 DataInfo *data_info(Build *b, const DataSet *set) {

@@ -1,4 +1,4 @@
-/* build_data.h: what the files that build data declarations share. */
+/* build_data.h: data declarations, their fields and the loops over them. */
 #ifndef NNC_BUILD_DATA_H
 #define NNC_BUILD_DATA_H
 
@@ -35,14 +35,29 @@ typedef struct DataInfo {
 
 DataInfo *data_info(Build *b, const DataSet *set);
 
-/* build_source.c */
+/* ---- build_data.c ---- */
+void build_data(Build *b, Env *env, Ast *decl, DataSet **out);
+Value data_field(Build *b, Value base, const char *name, Span at); /* .train .rows .all.image */
+Value data_fold(Build *b, Env *env, Value data, Ast *call);
+bool data_is_source(const Ast *call); /* csv(…), idx(…) … */
+Value data_source(Build *b, Env *env, Ast *call);
+Value data_zip(Build *b, Env *env, Ast *call);
+Split *data_split(Build *b, const DataSet *set, const char *name); /* NULL: none of this name */
+FieldUse *data_loops(Build *b, const BatchesValue *v, HStmt *stmt, int field, Span at);
+void data_use(Build *b, DataSet *set);
+Value data_batches(Build *b, Env *env, Value split, Ast *call);
+/* Binds the fields of a batch loop's pattern in env; fills the loops of the statement. */
+void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
+Value field_value(Build *b, FieldUse *f, Span at);
+
+/* ---- build_source.c ---- */
 bool data_has_source(Ast *e);
 /* The source made from `call` for this field, NULL: none yet. */
 DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f);
 Shape field_row(Build *b, const FieldUse *f);  /* declared shape of a row */
 DType field_type(Build *b, const FieldUse *f); /* declared element type */
 
-/* build_field.c */
+/* ---- build_field.c ---- */
 Ast *field_expr(const DataInfo *info, int section, const char *field);
 Node *field_raw(Build *b, DataInfo *info,
                 FieldUse *f); /* before it is standardized; NULL after an error */

@@ -1,5 +1,8 @@
 /* build_expr.c: expressions and blocks. */
-#include "build.h"
+#include "build_call.h"
+#include "build_data.h"
+#include "build_host.h"
+#include "build_stmt.h"
 #include <math.h>
 
 static Value eval_name(Build *b, Env *env, Ast *e) {

@@ -4,7 +4,10 @@
  * reads and keeps in its stored type, and the rest, which is a graph over a batch. An expression
  * without a source is a tensor computed at start.
  */
+#include "build_call.h"
 #include "build_data.h"
+#include "build_host.h"
+#include "build_stmt.h"
 
 Ast *field_expr(const DataInfo *info, int section, const char *field) {
     for (int i = 0, k = 0; i < info->decl->data.items.n; i++) {

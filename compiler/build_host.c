@@ -1,5 +1,5 @@
 /* build_host.c: host expressions, variables and statements. */
-#include "build.h"
+#include "build_host.h"
 
 static HExpr *host_new(Build *b, HKind kind, HType type) {
     HExpr *h = NEW(b->arena, HExpr);

@@ -4,7 +4,7 @@
  * run-time ones, then the gather, then a reshape that drops and adds axes. Writing: a piece is
  * taken, changed by the positions that follow, and put back.
  */
-#include "build.h"
+#include "build_call.h"
 
 typedef enum PositionKind {
     POS_PART, /* start, step, n: constants */

@@ -4,7 +4,8 @@
  * instance: its key is the place and the round. Paths are made at the end, when it is known which
  * layers a body calls more than once.
  */
-#include "build.h"
+#include "build_call.h"
+#include "build_host.h"
 
 Instance *instance_new(Build *b, Instance *parent, const char *name, const Ast *site, Span at) {
     Instance *in = NEW(b->arena, Instance);

@@ -1,5 +1,8 @@
 /* build_loop.c: run-time loops of tasks, `every`, and reductions over data. */
-#include "build.h"
+#include "build_call.h"
+#include "build_data.h"
+#include "build_host.h"
+#include "build_stmt.h"
 
 void loop_begin(Build *b, LoopInfo *loop, HStmtKind kind, Span at) {
     loop->stmt = host_stmt(b, kind, at);

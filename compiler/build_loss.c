@@ -1,6 +1,8 @@
 /* build_loss.c: what a loss was computed from: its parameters, whether they changed since, and what
  * keeps a gradient from them. */
+#include "build_host.h"
 #include "build_loss.h"
+#include "build_stmt.h"
 
 static void add_version(Build *b, Dependences *d, Home *h, Node *n) {
     for (int i = 0; i < d->at.n; i++)

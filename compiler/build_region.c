@@ -4,7 +4,7 @@
  * current block (an empty region is forgotten) and opens the next one. A home has one current
  * version in the open region: the node that reads it, or the node that was written last.
  */
-#include "build.h"
+#include "build_host.h"
 
 static void region_begin(Build *b) {
     Region *r = NEW(b->arena, Region);

@@ -1,5 +1,7 @@
 /* build_source.c: source calls of data fields: csv(…), idx(…), npy(…), raw(…). */
+#include "build_call.h"
 #include "build_data.h"
+#include "build_host.h"
 
 static const struct {
     const char *name;

@@ -1,5 +1,7 @@
 /* build_task.c: tasks, exports and the statements that run when the trainer runs. */
-#include "build.h"
+#include "build_call.h"
+#include "build_host.h"
+#include "build_stmt.h"
 
 /* ---- does a task train? (ruling A2) ---- */
 

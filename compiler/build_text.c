@@ -1,5 +1,7 @@
 /* build_text.c: strings with holes, print, write, record, save, load, expect. */
-#include "build.h"
+#include "build_call.h"
+#include "build_host.h"
+#include "build_stmt.h"
 
 /* ---- format specifications (ruling D1) ---- */
 

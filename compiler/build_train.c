@@ -1,5 +1,8 @@
 /* build_train.c: gradients, minimize, update, optimizers, each. */
+#include "build_call.h"
+#include "build_host.h"
 #include "build_loss.h"
+#include "build_stmt.h"
 
 /* ---- grad(y, x) ---- */
 

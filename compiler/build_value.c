@@ -1,6 +1,7 @@
 /* build_value.c: making values, saying what they are, and turning them into nodes, host scalars,
  * sizes and axes. */
-#include "build.h"
+#include "build_call.h"
+#include "build_host.h"
 #include <math.h>
 
 const Value value_poison = {.kind = V_POISON};

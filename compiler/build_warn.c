@@ -1,5 +1,6 @@
 /* build_warn.c: what is likely a slip, though it has a meaning. */
-#include "build.h"
+#include "build_call.h"
+#include "build_stmt.h"
 
 /* ---- declarations that nothing uses ---- */
 

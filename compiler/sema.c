@@ -3,6 +3,8 @@
  * build looks only at what the tasks use; this walk looks at everything that was written. A scope
  * is a list of names that grows while a body is walked and is cut back at its end.
  */
+#include "build_call.h"
+#include "build_data.h"
 #include "sema.h"
 
 typedef struct Name {
