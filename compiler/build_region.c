@@ -33,6 +33,27 @@ static Span region_span(const Build *b) {
     return (Span){0};
 }
 
+/* A region that no statement names is called after the batch it sums over, or what it computes last
+ * for the user (train_acc), or the first home it sets. */
+static const char *region_name(const Build *b) {
+    const Region *r = b->region;
+    const char *task = b->task ? b->task->name : "start", *last = NULL;
+    if (r->name)
+        return r->name;
+    for (int i = b->region_start; i < b->g->nodes.n; i++) {
+        const Node *n = b->g->nodes.at[i];
+        if (n->region == r && n->op == OP_batch)
+            return arena_printf(b->arena, "%s_batch", task);
+        if (n->region == r && n->name)
+            last = n->name;
+    }
+    if (last)
+        return arena_printf(b->arena, "%s_%s", task, last);
+    if (r->writes.n && b->task)
+        return arena_printf(b->arena, "%s_set_%s", task, r->writes.at[0].home->name);
+    return task;
+}
+
 void region_close(Build *b) {
     if (region_is_empty(b))
         return;
@@ -40,7 +61,7 @@ void region_close(Build *b) {
     if (!r->span.file)
         r->span = region_span(b);
     r->id = b->p->regions.n;
-    r->name = build_identifier(b, r->name ? r->name : b->task ? b->task->name : "start");
+    r->name = build_identifier(b, region_name(b));
     r->used = true;
     r->task = b->task;
     vec_push(b->arena, &b->p->regions, r);
