@@ -49,7 +49,7 @@ RT_FN enum rt_status rt_batches_start(struct rt *rt, struct rt_batches *b,
 
 /* Fills index[0 … *count-1] with rows of the source (*count <= batch); false when there are no
  * more. */
-RT_FN bool rt_batches_next(struct rt_batches *b, int32_t *index, int64_t *count) {
+RT_HOT bool rt_batches_next(struct rt_batches *b, int32_t *index, int64_t *count) {
     if (b->round >= b->rounds)
         return false;
     int64_t epoch = b->round / b->per_epoch, from = b->round % b->per_epoch * b->batch;

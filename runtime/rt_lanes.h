@@ -50,12 +50,12 @@ RT_INLINE v8 floordiv_v(v8 x, v8 y) {
 }
 
 /* The remainder of a/b with the sign of b, exact. */
-RT_FN float mod_1(float a, float b) {
+RT_HOT float mod_1(float a, float b) {
     float r = __builtin_fmodf(a, b);
     return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
 
-RT_FN v8 mod_v(v8 x, v8 y) {
+RT_HOT v8 mod_v(v8 x, v8 y) {
     for (int i = 0; i < 8; i++)
         x[i] = mod_1(x[i], y[i]);
     return x;
@@ -104,13 +104,13 @@ RT_INLINE int64_t mod_1i(int64_t x, int64_t y) {
     return y == 0 || y == -1 ? 0 : x - floordiv_1i(x, y) * y;
 }
 
-RT_FN v8i floordiv_vi(v8i x, v8i y) {
+RT_HOT v8i floordiv_vi(v8i x, v8i y) {
     for (int i = 0; i < 8; i++)
         x[i] = (int32_t)floordiv_1i(x[i], y[i]);
     return x;
 }
 
-RT_FN v8i mod_vi(v8i x, v8i y) {
+RT_HOT v8i mod_vi(v8i x, v8i y) {
     for (int i = 0; i < 8; i++)
         x[i] = (int32_t)mod_1i(x[i], y[i]);
     return x;
@@ -285,7 +285,7 @@ RT_INLINE v8 m2f8(v8i mask) {
              first##1 = RT_SHUFFLE8(first##l, first##m, 2, 3, 10, 11, 6, 7, 14, 15),               \
              first##2 = RT_SHUFFLE8(first##h, first##i, 0, 1, 8, 9, 4, 5, 12, 13),                 \
              first##3 = RT_SHUFFLE8(first##h, first##i, 2, 3, 10, 11, 6, 7, 14, 15)
-#define RT_LOW(x, y) RT_SHUFFLE8(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
+#define RT_LOW(x, y)  RT_SHUFFLE8(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
 #define RT_HIGH(x, y) RT_SHUFFLE8(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
 
 /* to[step * r + c] = from[from_step * c + r] for 8 x 8 numbers. */

@@ -19,7 +19,7 @@
 #endif
 #ifndef RT_MATH_INLINE
 #define RT_MATH_INLINE RT_INLINE
-#define RT_MATH_FN     RT_FN /* long ones: called */
+#define RT_MATH_FN     RT_HOT /* long ones: called */
 #endif
 
 /* ---- lanes ------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ RT_MATH_FN vf pow_v(vf x, vf y) {
  */
 
 /* Payne and Hanek: x modulo pi/2 for any finite |x| >= 2^15, from the bits of 2/pi that matter. */
-RT_FN float rt_reduce_big(float x, int32_t *quadrant) {
+RT_HOT float rt_reduce_big(float x, int32_t *quadrant) {
     static const uint32_t two_over_pi[9] = {0,           0xa2f9836eu, 0x4e441529u,
                                             0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
                                             0x3c439041u, 0xfe5163abu, 0xdebbc561u};
@@ -505,7 +505,7 @@ RT_MATH_FN vf atan2_v(vf y, vf x) {
 #define RT_LANE(x) (x)
 #endif
 #define RT_ONE(name)                                                                               \
-    RT_FN float name##_1(float x) {                                                                \
+    RT_HOT float name##_1(float x) {                                                               \
         return RT_LANE(name##_v(bc_v(x)));                                                         \
     }
 RT_ONE(exp)
@@ -524,11 +524,11 @@ RT_ONE(asin)
 RT_ONE(acos)
 RT_ONE(atan)
 
-RT_FN float pow_1(float x, float y) {
+RT_HOT float pow_1(float x, float y) {
     return RT_LANE(pow_v(bc_v(x), bc_v(y)));
 }
 
-RT_FN float atan2_1(float y, float x) {
+RT_HOT float atan2_1(float y, float x) {
     return RT_LANE(atan2_v(bc_v(y), bc_v(x)));
 }
 

@@ -24,8 +24,8 @@ struct rt_place {
 };
 
 /* One block: out[0 … 3] for key `seed` (low word first) and counter c0 … c3. */
-RT_FN void rt_philox(uint32_t out[4], uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2,
-                     uint32_t c3) {
+RT_HOT void rt_philox(uint32_t out[4], uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2,
+                      uint32_t c3) {
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)RT_PHILOX_M0 * c0, p1 = (uint64_t)RT_PHILOX_M1 * c2;
@@ -53,25 +53,25 @@ RT_MATH_INLINE vf rt_normal_v(vi first, vi second, vi odd) {
  */
 
 /* The word of element i (0 <= i < 2^34). */
-RT_FN uint32_t rt_bits1(const struct rt_place *at, int64_t i) {
+RT_HOT uint32_t rt_bits1(const struct rt_place *at, int64_t i) {
     uint32_t w[4];
     rt_philox(w, at->seed, (uint32_t)(i / 4), at->step, at->count, at->place);
     return w[i % 4];
 }
 
 /* [0, 1): a multiple of 2^-24. */
-RT_FN float rt_uniform1(const struct rt_place *at, int64_t i) {
+RT_HOT float rt_uniform1(const struct rt_place *at, int64_t i) {
     return (float)(rt_bits1(at, i) >> 8) * 0x1p-24f;
 }
 
 /* lo … hi-1, lo < hi. A value is off its probability by at most (hi-lo) / 2^32 of it. */
-RT_FN int32_t rt_integer1(const struct rt_place *at, int64_t i, int32_t lo, int32_t hi) {
+RT_HOT int32_t rt_integer1(const struct rt_place *at, int64_t i, int32_t lo, int32_t hi) {
     uint64_t range = (uint32_t)hi - (uint32_t)lo;
     return (int32_t)((uint32_t)lo + (uint32_t)(rt_bits1(at, i) * range >> 32));
 }
 
 /* Mean 0, deviation 1, within +-5.8. */
-RT_FN float rt_normal1(const struct rt_place *at, int64_t i) {
+RT_HOT float rt_normal1(const struct rt_place *at, int64_t i) {
     uint32_t w[4];
     rt_philox(w, at->seed, (uint32_t)(i / 4), at->step, at->count, at->place);
     int32_t first = (int32_t)w[i % 4 & 2], second = (int32_t)w[i % 4 | 1], odd = (int32_t)(i & 1);
@@ -141,7 +141,7 @@ RT_INLINE v8 rt_normal8(const struct rt_place *at, int64_t i) {
  */
 
 /* A key for rt_permute that belongs to a place; no tensor element uses this counter. */
-RT_FN uint64_t rt_key(const struct rt_place *at) {
+RT_HOT uint64_t rt_key(const struct rt_place *at) {
     uint32_t w[4];
     rt_philox(w, at->seed, 0xffffffffu, at->step, at->count, at->place);
     return (uint64_t)w[1] << 32 | w[0];
@@ -157,7 +157,7 @@ RT_INLINE uint32_t rt_feistel(uint32_t half, uint32_t key, uint32_t key2) {
 /* Where i goes in the permutation of 0 … n-1 that `key` names (0 <= i < n < 2^62): a Feistel
  * network on the smallest power of two that holds n; what falls outside 0 … n-1 goes round again
  * (fewer than two rounds on average). */
-RT_FN uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
+RT_HOT uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
     if (n < 2)
         return 0;
     int bits = 64 - __builtin_clzll(n - 1), low = bits / 2;

@@ -61,7 +61,7 @@ RT_INLINE void rt_pause(void) {
 #endif
 }
 
-RT_FN void rt_flag_sleep(struct rt_flag *f, uint32_t seen) {
+RT_HOT void rt_flag_sleep(struct rt_flag *f, uint32_t seen) {
 #ifdef __linux__
     syscall(SYS_futex, &f->value, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 #else
@@ -71,7 +71,7 @@ RT_FN void rt_flag_sleep(struct rt_flag *f, uint32_t seen) {
 }
 
 /* Waits until f->value has reached `round`, wherever 32 bits have wrapped. */
-RT_FN void rt_flag_wait(struct rt_flag *f, uint32_t round, int64_t spin) {
+RT_HOT void rt_flag_wait(struct rt_flag *f, uint32_t round, int64_t spin) {
     for (int64_t until = 0; spin > 0;) {
         for (int i = 0; i < 64; i++) {
             if ((int32_t)(__atomic_load_n(&f->value, __ATOMIC_ACQUIRE) - round) >= 0)
@@ -96,7 +96,7 @@ RT_FN void rt_flag_wait(struct rt_flag *f, uint32_t round, int64_t spin) {
     __atomic_sub_fetch(&f->sleepers, 1, __ATOMIC_RELAXED);
 }
 
-RT_FN void rt_flag_raise(struct rt_flag *f, uint32_t round) {
+RT_HOT void rt_flag_raise(struct rt_flag *f, uint32_t round) {
     __atomic_store_n(&f->value, round, __ATOMIC_SEQ_CST);
 #ifdef __linux__
     if (__atomic_load_n(&f->sleepers, __ATOMIC_SEQ_CST))
@@ -132,7 +132,7 @@ RT_INLINE void rt_team_gather(struct rt_team *team) {
         rt_flag_wait(&team->thread[t].arrived, round, team->spin);
 }
 
-RT_FN void rt_barrier_all(struct rt_team *team, int thread) {
+RT_HOT void rt_barrier_all(struct rt_team *team, int thread) {
     rt_dawdle(&team->thread[thread]);
     if (thread == 0) {
         rt_team_gather(team);
@@ -153,7 +153,7 @@ RT_INLINE void rt_barrier(struct rt_team *team, int thread) {
 
 /* Runs fn(arg, t) for each thread t, the caller as thread 0, and returns when all have returned.
  * Must not be called from inside fn. */
-RT_FN void rt_team_run(struct rt_team *team, void (*fn)(void *arg, int thread), void *arg) {
+RT_HOT void rt_team_run(struct rt_team *team, void (*fn)(void *arg, int thread), void *arg) {
     if (team->n == 1) {
         fn(arg, 0);
         return;
@@ -166,7 +166,7 @@ RT_FN void rt_team_run(struct rt_team *team, void (*fn)(void *arg, int thread), 
     rt_team_gather(team);
 }
 
-RT_FN void *rt_team_main(void *p) {
+RT_HOT void *rt_team_main(void *p) {
     struct rt_thread *me = (struct rt_thread *)p;
     struct rt_team *team = me->team;
     rt_flush_denormals();

@@ -74,7 +74,7 @@ void c_collect_regions(CEmit *x);
 void c_emit_block(CEmit *x, const HBlock *b);
 void c_collect_records(CEmit *x);
 void c_emit_scalars(CEmit *x, const Region *r); /* what a region is given */
-/* A function `static enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
+/* A function `RT_FN enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
 void c_emit_block_function(CEmit *x, const char *name, const HBlock *b);
 
 /* ---- emit_expr.c ---- */

@@ -192,7 +192,7 @@ static void emit_section(CEmit *x, const DataSet *d, int section) {
 }
 
 static void emit_set(CEmit *x, const DataSet *d) {
-    emit_begin(&x->e, "static enum rt_status load_%s(struct nn *nn)", d->name);
+    emit_begin(&x->e, "RT_FN enum rt_status load_%s(struct nn *nn)", d->name);
     for (int i = 0; i < d->nsections; i++)
         for (int j = 0; j < d->sections[i].nsources; j++)
             if (d->sections[i].sources[j]->used)

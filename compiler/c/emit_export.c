@@ -87,12 +87,12 @@ static void emit_arguments(CEmit *x, const Export *e) {
 }
 
 static void emit_export(CEmit *x, const Export *e) {
-    emit_begin(&x->e, "static void scalars_%s(struct nn *nn)", e->name);
+    emit_begin(&x->e, "RT_FN void scalars_%s(struct nn *nn)", e->name);
     emit_line(&x->e, "(void)nn;");
     c_emit_scalars(x, e->region);
     emit_end(&x->e, "");
     emit_gap(&x->e);
-    emit_begin(&x->e, "static enum rt_status export_%s(struct nn *nn)", e->name);
+    emit_begin(&x->e, "RT_FN enum rt_status export_%s(struct nn *nn)", e->name);
     emit_arguments(x, e);
     Text outputs = {.arena = x->arena};
     for (int i = 0; i < e->noutputs; i++)

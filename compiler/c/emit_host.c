@@ -261,7 +261,7 @@ void c_collect_records(CEmit *x) {
 
 void c_emit_block_function(CEmit *x, const char *name, const HBlock *b) {
     x->temporaries = 0;
-    emit_begin(&x->e, "static enum rt_status %s(struct nn *nn)", name);
+    emit_begin(&x->e, "RT_FN enum rt_status %s(struct nn *nn)", name);
     if (!b || !b->stmts.n)
         emit_line(&x->e, "(void)nn;");
     c_emit_block(x, b);

@@ -38,7 +38,7 @@ static void emit_options(CEmit *x) {
                                         [HT_BOOL] = "RT_OPT_BOOL",
                                         [HT_STRING] = "RT_OPT_STRING"};
     emit_line(&x->e, "/* Defaults, and where the command line puts what it is given. */");
-    emit_begin(&x->e, "static void nn_options(struct nn *nn)");
+    emit_begin(&x->e, "RT_FN void nn_options(struct nn *nn)");
     if (!c_count_options(x))
         emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < x->p->options.n; i++) {
@@ -57,7 +57,7 @@ static void emit_options(CEmit *x) {
 }
 
 static void emit_strings(CEmit *x, const char *function, bool init) {
-    emit_begin(&x->e, "static void %s(struct nn *nn)", function);
+    emit_begin(&x->e, "RT_FN void %s(struct nn *nn)", function);
     emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < x->p->vars.n; i++) {
         const HostVar *v = x->p->vars.at[i];
@@ -78,7 +78,7 @@ static void emit_strings(CEmit *x, const char *function, bool init) {
 /* ---- tasks ---- */
 
 static void emit_task(CEmit *x, const Task *t) {
-    emit_begin(&x->e, "static enum rt_status data_%s(struct nn *nn)", t->name);
+    emit_begin(&x->e, "RT_FN enum rt_status data_%s(struct nn *nn)", t->name);
     if (!t->sets.n)
         emit_line(&x->e, "(void)nn;");
     for (int i = 0; i < t->sets.n; i++) {
