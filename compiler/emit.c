@@ -10,10 +10,6 @@ static void indent(Emit *e) {
         text_add(&e->text, "    ");
 }
 
-static void add_formatted(Emit *e, const char *fmt, va_list ap) {
-    text_add(&e->text, arena_vprintf(e->text.arena, fmt, ap));
-}
-
 /* ---- long lines ---- */
 
 enum { COLUMNS = 100, LEAST = 12 };
@@ -102,7 +98,7 @@ void emit_line(Emit *e, const char *fmt, ...) {
     size_t from = e->text.n;
     va_start(ap, fmt);
     indent(e);
-    add_formatted(e, fmt, ap);
+    text_vprintf(&e->text, fmt, ap);
     va_end(ap);
     break_line(e, from);
     text_add(&e->text, "\n");
@@ -118,7 +114,7 @@ void emit_begin(Emit *e, const char *fmt, ...) {
     va_start(ap, fmt);
     indent(e);
     size_t before = e->text.n;
-    add_formatted(e, fmt, ap);
+    text_vprintf(&e->text, fmt, ap);
     va_end(ap);
     text_add(&e->text, e->text.n > before ? " {" : "{");
     break_line(e, from);
@@ -132,7 +128,7 @@ void emit_turn(Emit *e, const char *fmt, ...) {
     e->depth--;
     indent(e);
     text_add(&e->text, "} ");
-    add_formatted(e, fmt, ap);
+    text_vprintf(&e->text, fmt, ap);
     va_end(ap);
     text_add(&e->text, " {\n");
     e->depth++;

@@ -58,6 +58,7 @@ typedef struct Text {
 void text_add(Text *t, const char *s);
 void text_addn(Text *t, const char *s, size_t n);
 void text_printf(Text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(Text *t, const char *fmt, va_list ap);
 
 /* Interned strings: equal text, equal pointer. */
 typedef struct Interner Interner;
