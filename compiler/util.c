@@ -112,7 +112,7 @@ void arena_free(Arena *a) {
     free(a);
 }
 
-/* ---- printing: as vsnprintf, which takes four times as long ---------------------------------- */
+/* ---- printing: as vsnprintf, which took a quarter of all instructions ----------------------- */
 
 typedef struct Line {
     char *to;
