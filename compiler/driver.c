@@ -13,12 +13,13 @@
 static const Pass passes[] = {
     {"simplify", simplify, "one node a value, no dead nodes"},
     {"ranges", ranges, "limits of data fields that are used as indices"},
+    {"products", products, "sums of products as one op"},
     {"fuse", fuse, "groups: what becomes one kernel"},
     {"layout", layout, "a layout for each buffer"},
     {"schedule", schedule, "kernels in order"},
     {"plan", plan, "offsets and barriers"},
 };
-enum { GRAPH_PASSES = 2, PASSES = COUNT_OF(passes) };
+enum { GRAPH_PASSES = 3, PASSES = COUNT_OF(passes) };
 
 static bool verifies(void) {
 #ifdef NNC_DEBUG

@@ -133,7 +133,8 @@ void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out) {
         const Ix *in[MAX_RANK];
         if (g->kind == GROUP_ROW)
             ix_unflat(f->scratch, &n->in[0]->shape, full_flat(f, g), in);
-        reach_input(f, n->in[0], g->kind == GROUP_ROW ? in : NULL, out);
+        for (int i = 0; i < n->nin; i++)
+            reach_input(f, n->in[i], g->kind == GROUP_ROW ? in : NULL, out);
         return;
     }
     const Ix *flat = g->kind == GROUP_DOT && n == g->anchor ? NULL : member_flat(f, g, n);

@@ -38,11 +38,12 @@ static Node *split_one(Fuser *f, Node *n) {
     }
     Node *inner = NEW(f->arena, Node);
     *inner = *n;
-    inner->in = NEW_ARRAY(f->arena, Node *, 1);
-    inner->in[0] = n->in[0];
     inner->attr.axes = last;
     inner->shape = shape_without(&n->in[0]->shape, last);
+    n->in = NEW_ARRAY(f->arena, Node *, 1);
     n->in[0] = inner;
+    n->nin = 1;
+    n->op = n->op == OP_sum_mul ? OP_sum : n->op;
     n->attr.axes = all & ~last; /* all below the dropped run, so they keep their numbers */
     return inner;
 }

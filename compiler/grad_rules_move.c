@@ -14,6 +14,13 @@ static Node *zeros(Grad *gr, const Node *like) {
     return grad_number(gr, like, 0);
 }
 
+/* d sum(x y) = sum(y dx + x dy) */
+void grad_rule_sum_mul(Grad *gr, Node *n, Node *dy) {
+    Node *all = spread(gr, dy, &n->in[0]->shape, n->attr.axes);
+    for (int i = 0; i < 2; i++)
+        grad_add(gr, n->in[i], graph_binary(grad_graph(gr), OP_mul, all, n->in[1 - i]));
+}
+
 /* ---- reductions over any axes as reductions over the last one ----
  *
  * `rows` of x: the reduced axes are moved behind the others and merged. */

@@ -100,6 +100,7 @@ static void dump_attr(Text *out, const Node *n) {
     case OP_prod:
     case OP_max:
     case OP_min:
+    case OP_sum_mul:
         dump_axes(out, a->axes);
         break;
     case OP_permute:

@@ -136,6 +136,14 @@ REDUCE(prod, 1, a * b)
 REDUCE(max, (double)-INFINITY, larger(a, b))
 REDUCE(min, (double)INFINITY, smaller(a, b))
 
+void RULE(sum_mul)(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {
+    (void)in;
+    WALK(w, &x[0]->shape) {
+        double *sum = &out->at[reduced_place(&w, n->attr.axes)];
+        *sum = (double)M(fma)((REAL)x[0]->at[w.at], (REAL)x[1]->at[w.at], (REAL)*sum);
+    }
+}
+
 /* The first subscript along the axis that no later one beats; beats: does b win over a. */
 #define ARGREDUCE(name, beats)                                                                     \
     void RULE(name)(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {              \

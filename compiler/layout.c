@@ -132,9 +132,11 @@ static void walk_member(Layouts *l, const Node *n) {
     }
     if (known)
         ix_unflat(l->scratch, &like->shape, ix_var(l->scratch, l->element), sub);
-    if (sums || n->op == OP_read)
-        walk(l, like, known ? sub : NULL);
-    else
+    if (n->op == OP_read)
+        walk(l, n, known ? sub : NULL);
+    for (int i = 0; sums && i < n->nin; i++)
+        walk(l, n->in[i], known ? sub : NULL);
+    if (!sums && n->op != OP_read)
         walk_inputs(l, n, known ? sub : NULL);
 }
 

@@ -333,6 +333,7 @@ void nest_transpose(Nest *n, const Buffer *b, const Ix *const *sub, int64_t step
 double reduce_neutral(Op op, DType t) {
     switch (op) {
     case OP_sum:
+    case OP_sum_mul:
         return 0;
     case OP_prod:
         return 1;
@@ -352,6 +353,7 @@ double reduce_neutral(Op op, DType t) {
 Op reduce_join(Op op) {
     switch (op) {
     case OP_sum:
+    case OP_sum_mul:
         return OP_add;
     case OP_prod:
         return OP_mul;
@@ -368,10 +370,17 @@ Local *nest_accumulator(Nest *n, const char *name, Op op, DType t) {
     return nest_lanes(n, name, t, 1, (const int64_t[]){4}, reduce_neutral(op, t));
 }
 
-void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value) {
+/* Products are added as they come; from there on it is a sum. */
+static Op lanes_op(Op op) {
+    return op == OP_sum_mul ? OP_sum : op;
+}
+
+void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value,
+                     const Expr *times) {
     Stmt *st = nest_add(n, ST_GATHER_LANES);
+    st->with = times;
     st->local = acc;
-    st->op = op;
+    st->op = lanes_op(op);
     st->ix = element;
     st->value = value;
 }
@@ -381,7 +390,7 @@ Local *nest_join(Nest *n, const char *name, Op op, const Local *acc) {
     Stmt *st = nest_add(n, ST_JOIN_LANES);
     st->local = l;
     st->from = acc;
-    st->op = op;
+    st->op = lanes_op(op);
     return l;
 }
 

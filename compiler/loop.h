@@ -158,7 +158,8 @@ typedef enum StmtKind {
     ST_STORE, /* buffer at sub = value */
     ST_FILL,  /* declares local with every element = value: accumulators */
     ST_GATHER_LANES, /* local at sub ([32 lanes] accumulators): op joins value into the lane of
-                        `var`: element e of the loop goes to lane e mod 32, where e is `ix` */
+                        `var`: element e of the loop goes to lane e mod 32, where e is `ix`. With
+                        `with`: the lane becomes value * with + lane, in one rounding */
     ST_JOIN_LANES,   /* declares local = the 32 lanes of `from`, joined by op in the fixed order */
     ST_TRANSPOSE,    /* 8 x 8 numbers of f32 from buffer at sub: element (r, c), `step` elements
                         from one r to the next, = element (c, r) from the load `value`, `from_step`
@@ -220,7 +221,8 @@ void nest_transpose(Nest *n, const Buffer *b, const Ix *const *sub, int64_t step
 /* Row reductions: 32 lanes, started with the neutral element of op; one round of the lane loop; the
  * result. */
 Local *nest_accumulator(Nest *n, const char *name, Op op, DType t);
-void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value);
+void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value,
+                     const Expr *times); /* of sum_mul: the other factor; else NULL */
 Local *nest_join(Nest *n, const char *name, Op op, const Local *acc);
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
 LoopVar *nest_var_at(const Nest *n,

@@ -85,6 +85,8 @@ OP(sum,         1, REDUCE,   COMM | ASSOC, reduce,    sum,       NULL, NULL)
 OP(prod,        1, REDUCE,   COMM | ASSOC, reduce,    prod,      NULL, NULL)
 OP(max,         1, REDUCE,   COMM | ASSOC, reduce,    max,       NULL, NULL)
 OP(min,         1, REDUCE,   COMM | ASSOC, reduce,    min,       NULL, NULL)
+/* the sum of the products of two inputs, each added by one fma; products.c makes it */
+OP(sum_mul,     2, REDUCE,   0,            sum_mul,   sum_mul,   NULL, NULL)
 /* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin) */
 OP(argmax,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)
 OP(argmin,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)

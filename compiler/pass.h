@@ -34,6 +34,7 @@ typedef struct Pass {
 /* Graph passes rewrite c->program->graph; the others fill c->lowered. */
 void simplify(Compiler *c); /* folding, common subexpressions, dead code, movement ops */
 void ranges(Compiler *c);   /* index ranges proved back to data fields */
+void products(Compiler *c); /* sums of products become one op */
 void fuse(Compiler *c);     /* groups */
 void layout(Compiler *c);
 void schedule(Compiler *c); /* groups -> kernels in order */

@@ -33,9 +33,9 @@ static void add_row(Columns *c, Local *const *to, const Ix *row) {
         if (!is_reduction(n))
             continue;
         ix_unflat(s->arena, &n->in[0]->shape, row_major(s, c->outer, row, c->column), sub);
-        const Expr *e = value_at(s, n->in[0], sub);
-        const Expr *sum =
-            expr_binary(s->arena, reduce_join(n->op), expr_local(s->arena, to[k], NULL), e);
+        const Expr *sum = expr_local(s->arena, to[k], NULL), *e = value_at(s, n->in[0], sub);
+        sum = n->nin > 1 ? expr_fma(s->arena, e, value_at(s, n->in[1], sub), sum)
+                         : expr_binary(s->arena, reduce_join(n->op), sum, e);
         nest_set(s->nest, to[k++], NULL, sum);
     }
 }

@@ -66,6 +66,14 @@ static void row_subscripts(Rows *r, const Node *n, const Ix **sub) {
     ix_unflat(r->s->arena, &n->shape, r->row, sub);
 }
 
+/* The loop that a reduction's inputs are known in. */
+static int input_phase(Rows *r, const Node *n) {
+    int p = 0;
+    for (int i = 0; i < n->nin; i++)
+        p = MAX(p, phase_of(r, n->in[i]));
+    return p;
+}
+
 /* ---- values kept for later loops ---- */
 
 static bool is_costly(const Rows *r, const Node *n) {
@@ -100,8 +108,9 @@ static bool is_needed_after(Rows *r, const Node *m, int phase) {
     const Group *g = r->s->group;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
-        if (is_reduction(n) && phase_of(r, n->in[0]) > phase && needs(r, n->in[0], m))
-            return true;
+        for (int k = 0; is_reduction(n) && input_phase(r, n) > phase && k < n->nin; k++)
+            if (needs(r, n->in[k], m))
+                return true;
     }
     for (int i = 0; i < g->stores.n; i++)
         if (phase_of(r, g->stores.at[i].node) > phase && needs(r, g->stores.at[i].node, m))
@@ -143,7 +152,7 @@ static void use_kept(Rows *r, int phase, const Ix *element) {
 /* ---- one loop over the row ---- */
 
 static bool reduces_in(Rows *r, const Node *n, int phase) {
-    return is_reduction(n) && phase_of(r, n->in[0]) == phase;
+    return is_reduction(n) && input_phase(r, n) == phase;
 }
 
 /* A value that updates a home in place waits until nothing reads the old one. */
@@ -176,12 +185,16 @@ static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *elem
         if (!reduces_in(r, n, phase) || is_arg(n))
             continue;
         element_subscripts(r, n->in[0], element, sub);
-        nest_accumulate(s->nest, acc[i], n->op, lane, value_at(s, n->in[0], sub));
+        const Expr *e = value_at(s, n->in[0], sub);
+        const Expr *times = n->nin > 1 ? value_at(s, n->in[1], sub) : NULL;
+        nest_accumulate(s->nest, acc[i], n->op, lane, e, times);
     }
 }
 
 static const char *result_name(const Node *n) {
-    return n->name ? n->name : n->op == OP_sum ? "total" : n->op == OP_max ? "top" : "result";
+    if (n->name)
+        return n->name;
+    return reduce_join(n->op) == OP_add ? "total" : n->op == OP_max ? "top" : "result";
 }
 
 static void start_all(Rows *r, int phase, Local **acc) {
@@ -250,7 +263,7 @@ static const Expr *join_partials(Sched *s, const Node *n, const Buffer *memory, 
     acc->by_four = true;
     const Ix *sub[2] = {row, k};
     const Expr *e = memory ? expr_load(s->arena, memory, sub) : expr_local(s->arena, array, &k);
-    nest_accumulate(s->nest, acc, n->op, k, e);
+    nest_accumulate(s->nest, acc, n->op, k, e, NULL);
     nest_end(s->nest);
     return expr_local(s->arena, nest_join(s->nest, result_name(n), n->op, acc), NULL);
 }

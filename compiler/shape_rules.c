@@ -119,6 +119,12 @@ void shape_rule_reduce(Node *n) {
     n->shape = shape_without(&x->shape, n->attr.axes);
 }
 
+void shape_rule_sum_mul(Node *n) {
+    shape_rule_reduce(n);
+    need(n, dtype_is_real(n->dtype) && n->in[1]->dtype == n->dtype, "factors of one real type");
+    need(n, shape_equal(&n->in[0]->shape, &n->in[1]->shape), "shapes of the factors differ");
+}
+
 void shape_rule_argreduce(Node *n) {
     const Node *x = n->in[0];
     axis_in_range(n, x->shape.rank);

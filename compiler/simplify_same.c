@@ -48,6 +48,7 @@ static Parts attr_parts(const Node *n) {
     case OP_prod:
     case OP_max:
     case OP_min:
+    case OP_sum_mul:
         part(&p, &a->axes, sizeof a->axes);
         break;
     case OP_permute:

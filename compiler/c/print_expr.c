@@ -604,6 +604,15 @@ void print_join(Printer *p, Op op, const char *at, const Expr *value) {
                       .s);
 }
 
+void print_add_product(Printer *p, const char *at, const Expr *x, const Expr *y) {
+    DType t = x->dtype;
+    Piece in[3] = {expr_piece(p, x, !p->one), expr_piece(p, y, !p->one), primary(at)};
+    const char *sum = fill_form(p, form_of(OP_fma, t, !p->one), t, in, !p->one).s;
+    if (p->lanes)
+        sum = print_text(p, "sel8(first8(%s), %s, %s)", p->lanes, sum, at);
+    emit_line(&p->e, "%s = %s;", at, sum);
+}
+
 static bool is_element_of(const Expr *e, const Local *l, const Ix *const *sub) {
     if (e->kind != EX_LOCAL || e->local != l)
         return false;

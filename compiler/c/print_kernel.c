@@ -240,7 +240,10 @@ static void print_accumulate(Printer *p, const Stmt *st) {
     else
         at = print_text(p, p->one ? "%s[%s %% 32]" : "%s[%s / 8 %% 4]", name,
                         print_factor(p, ix));
-    print_join(p, st->op, at, st->value);
+    if (st->with)
+        print_add_product(p, at, st->value, st->with);
+    else
+        print_join(p, st->op, at, st->value);
 }
 
 static void print_join_lanes(Printer *p, const Stmt *st) {
@@ -546,6 +549,8 @@ static void scan_block(Printer *p, Uses *u, const Block *b) {
         const Stmt *st = b->stmts.at[i];
         if (st->value)
             scan_expr(p, u, st->value);
+        if (st->with)
+            scan_expr(p, u, st->with);
         bool to_buffer = st->kind == ST_STORE || st->kind == ST_TRANSPOSE;
         int rank = to_buffer              ? st->buffer->shape.rank
                    : st->kind == ST_SET ? st->local->rank

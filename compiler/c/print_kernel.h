@@ -50,6 +50,8 @@ const char *print_mask(Printer *p, const Expr *e);
 const char *print_constant(Printer *p, DType t, double value, bool lanes);
 /* at = at joined with the value by the reduction; lanes that do not count change nothing. */
 void print_join(Printer *p, Op op, const char *at, const Expr *value);
+/* at = x * y + at in one rounding; likewise. */
+void print_add_product(Printer *p, const char *at, const Expr *x, const Expr *y);
 /* local[sub] = value, its own element. */
 void print_assign(Printer *p, const Stmt *st, bool lanes);
 /* buffer[sub] = value. */

@@ -63,6 +63,28 @@ Test(ops_reduce, values_and_gradients) {
             }
 }
 
+Test(ops_reduce, sums_of_products) {
+    const Row add = {OP_sum, 0, add_up};
+    for (unsigned axes = 1; axes < 8; axes++) {
+        Oracle *o = oracle_new(DT_F64, axes);
+        const Shape s = shape_of(3, sizes[0]);
+        const Attr attr = {.axes = axes};
+        Node *x[2] = {oracle_input(o, DT_F64, &s, -2, 2), oracle_input(o, DT_F64, &s, -2, 2)};
+        Node *y = graph_node(o->graph, OP_sum_mul, 2, x, &attr, DT_F64, NULL);
+        const Tensor *got = oracle_value(o, y);
+        double want[105], product[105];
+        for (int i = 0; i < 105; i++)
+            product[i] = oracle_contents(o, x[0])->at[i] * oracle_contents(o, x[1])->at[i];
+        plain(&add, product, sizes[0], axes, want);
+        for (int64_t e = 0; e < shape_elements(&y->shape); e++)
+            cr_assert_float_eq(got->at[e], want[e], 1e-12 * (1 + fabs(want[e])));
+        Node *loss = oracle_project(o, y);
+        cr_assert_lt(oracle_gradient_error(o, loss, x, 2), 1e-6, "over %x", axes);
+        cr_assert_lt(oracle_second_error(o, loss, x, 2), 1e-6, "over %x, second", axes);
+        oracle_free(o);
+    }
+}
+
 /* ---- run-time extents ---- */
 
 Test(ops_reduce, over_a_count) {

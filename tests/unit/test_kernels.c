@@ -126,6 +126,18 @@ Test(kernels, leaves) {
 
 /* ---- reductions ---- */
 
+static Node *keep(Graph *g, Op op, Node *x) {
+    Shape one = x->shape;
+    one.dim[x->shape.rank - 1] = (Dim){.n = 1};
+    Node *r = graph_reduce(g, op, x, 1u << (x->shape.rank - 1));
+    return graph_broadcast(g, graph_reshape(g, r, &one), &x->shape);
+}
+
+static Node *sum_of_products(Graph *g, Node *x, Node *y, unsigned axes) {
+    const Attr attr = {.axes = axes};
+    return graph_node(g, OP_sum_mul, 2, (Node *[]){x, y}, &attr, x->dtype, NULL);
+}
+
 static void reductions(DType t, int64_t rows, int64_t length) {
     KernelCase *c = case_new(t);
     Node *x = case_input(c, "x", t, SHAPE(rows, length), -2, 2);
@@ -133,8 +145,22 @@ static void reductions(DType t, int64_t rows, int64_t length) {
     for (int i = 0; i < COUNT_OF(op); i++)
         for (unsigned axes = 1; axes < 4; axes++)
             case_output(c, graph_reduce(c->g, op[i], graph_unary(c->g, OP_abs, x), axes));
+    Node *root = graph_unary(c->g, OP_sqrt, graph_unary(c->g, OP_abs, x));
+    for (unsigned axes = 1; axes < 4; axes++)
+        case_output(c, sum_of_products(c->g, x, root, axes));
     case_output(c, graph_argreduce(c->g, OP_argmax, x, 1));
     case_output(c, graph_argreduce(c->g, OP_argmin, x, 0));
+    check(c);
+}
+
+Test(kernels, products_over_scattered_axes) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(3, 4, 5, 6), -1, 1),
+         *y = case_input(c, "y", DT_F32, SHAPE(3, 4, 5, 6), -1, 1);
+    Node *centred = graph_binary(c->g, OP_sub, x, keep(c->g, OP_max, x));
+    case_output(c, sum_of_products(c->g, x, y, 1 | 4));
+    case_output(c, sum_of_products(c->g, centred, y, 2 | 8));
+    case_output(c, sum_of_products(c->g, centred, y, 8));
     check(c);
 }
 
@@ -173,13 +199,6 @@ Test(kernels, reduction_over_scattered_axes) {
 }
 
 /* ---- rows ---- */
-
-static Node *keep(Graph *g, Op op, Node *x) {
-    Shape one = x->shape;
-    one.dim[x->shape.rank - 1] = (Dim){.n = 1};
-    Node *r = graph_reduce(g, op, x, 1u << (x->shape.rank - 1));
-    return graph_broadcast(g, graph_reshape(g, r, &one), &x->shape);
-}
 
 Test(kernels, softmax_is_one_kernel) {
     static const int64_t length[] = {5, 10, 64, 333, 1500};

@@ -139,8 +139,9 @@ static void run_passes(Case *c) {
     static const struct {
         const char *name;
         void (*run)(Compiler *c);
-    } passes[] = {{"simplify", simplify}, {"ranges", ranges},     {"fuse", fuse},
-                  {"layout", layout},     {"schedule", schedule}, {"plan", plan}};
+    } passes[] = {{"simplify", simplify}, {"ranges", ranges}, {"products", products},
+                  {"fuse", fuse},         {"layout", layout}, {"schedule", schedule},
+                  {"plan", plan}};
     for (int i = 0; i < COUNT_OF(passes); i++) {
         passes[i].run(&c->compiler);
         graph_verify(c->compiler.program->graph);

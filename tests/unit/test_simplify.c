@@ -482,3 +482,21 @@ Test(ranges, of_fields_that_are_indices) {
     cr_assert_eq(other.limit, 0);
     oracle_free(o);
 }
+
+/* ---- products ---- */
+
+Test(products, a_sum_of_products_is_one_op) {
+    Oracle *o = oracle_new(DT_F32, 1);
+    Graph *g = o->graph;
+    Node *x = matrix(o, 5, 6), *y = matrix(o, 5, 6), *both = graph_binary(g, OP_mul, x, y);
+    output(o, both);
+    output(o, graph_reduce(g, OP_sum, both, 2));
+    output(o, graph_reduce(g, OP_max, both, 2));
+    output(o, graph_reduce(g, OP_sum, graph_cast(g, both, DT_I32), 2));
+    run(o, products);
+    Node *const *out = o->program->regions.at[0]->outputs.at;
+    cr_assert_eq(out[1]->op, OP_sum_mul);
+    cr_assert(out[1]->in[0] == x && out[1]->in[1] == y);
+    cr_assert(out[2]->op == OP_max && out[3]->op == OP_sum);
+    oracle_free(o);
+}
