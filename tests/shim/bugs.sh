@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 need_cuda_headers
-export ASAN_OPTIONS=exitcode=99:detect_leaks=0 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
+export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
 orders=(forward reverse random)
 runs=0
 
