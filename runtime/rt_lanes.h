@@ -488,7 +488,7 @@ RT_INLINE void rt_fault8(struct rt *rt, int64_t node, v8i mask, v8 value, int64_
     int i = 0;
     while (!mask[i])
         i++;
-    rt_fault_set(rt, node, value[i], step);
+    rt_fault_set(rt, node, (double)value[i], step);
 }
 
 #endif

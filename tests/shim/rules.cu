@@ -44,14 +44,18 @@ static cudaError_t device_step(cudaStream_t s, float *y) {
     return e;
 }
 
-static void unused(int n) {
+static __global__ void __launch_bounds__(128) k_forgotten(int *__restrict__ y) {
+    y[threadIdx.x] = 1;
+}
+
+static int jump(int n) {
     if (n > counter)
         goto end;
-    unused(n - 1);
+    n *= 2;
 end:
-    counter++;
+    return counter += n;
 }
 
 int main(void) {
-    return device_step(NULL, NULL) != cudaSuccess;
+    return device_step(NULL, NULL) != cudaSuccess || jump(1);
 }

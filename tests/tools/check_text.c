@@ -4,8 +4,7 @@
  *
  * Prints `file:line: what`, then a line that counts; exit code 1 when something was found. Besides
  * the compiler's warnings under the flags given:
- *   - every function is used, and what can be written is not global; no goto, no arrays of variable
- *     length
+ *   - what can be written is not global; no goto, no arrays of variable length
  *   - what a region reaches does not allocate, print, end the program or wait for the device
  *   - in a kernel, no double constant where nothing else is double, pointers to numbers are
  *     restrict, no barrier where threads of a block may part
@@ -23,11 +22,11 @@ typedef struct Function Function;
 struct Function {
     CXCursor cursor;
     char *name;
-    bool kernel;                  /* of the CPU or of the GPU */
-    bool device;                  /* a kernel of the GPU, or called by one */
-    bool used, has_double, waits; /* waits: reaches a barrier of the block */
-    bool seen;                    /* in the walk over calls */
-    CXCursor double_at;           /* a double constant, with has_constant */
+    bool kernel;            /* of the CPU or of the GPU */
+    bool device;            /* a kernel of the GPU, or called by one */
+    bool has_double, waits; /* waits: reaches a barrier of the block */
+    bool seen;              /* in the walk over calls */
+    CXCursor double_at;     /* a double constant, with has_constant */
     bool has_constant;
     Function **calls;
     int n_calls;
@@ -237,7 +236,6 @@ static bool is_parted(const Check *k, CXCursor c) {
 
 static void note_call(Function *f, Function *callee, CXCursor what) {
     if (callee) {
-        callee->used |= callee != f;
         ADD(f->calls, f->n_calls, callee);
     } else {
         char *name = take(clang_getCursorSpelling(what));
@@ -410,20 +408,6 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
     return CXChildVisit_Continue;
 }
 
-/* Tables name functions too. */
-static enum CXChildVisitResult visit_tables(CXCursor c, CXCursor parent, CXClientData data) {
-    (void)parent;
-    const Check *k = data;
-    if (clang_getCursorKind(c) == CXCursor_FunctionDecl)
-        return CXChildVisit_Continue;
-    if (clang_getCursorKind(c) == CXCursor_DeclRefExpr) {
-        Function *f = function_of(k, clang_getCursorReferenced(c));
-        if (f)
-            f->used = true;
-    }
-    return CXChildVisit_Recurse;
-}
-
 /* ---- what regions reach ---------------------------------------------------------------------- */
 
 static const char *const forbidden[] = {"malloc",
@@ -484,9 +468,6 @@ static void check_functions(Check *k) {
         if (f->device && f->has_constant && !f->has_double)
             found(k, f->double_at, "%s: a double constant, and nothing else is double", f->name);
     }
-    for (int i = 0; i < k->n; i++)
-        if (!k->functions[i]->used && strcmp(k->functions[i]->name, "main") != 0)
-            found(k, k->functions[i]->cursor, "%s is not used", k->functions[i]->name);
 }
 
 static int diagnostics(CXTranslationUnit unit) {
@@ -520,12 +501,10 @@ int main(int argc, char **argv) {
     const CXCursor top = clang_getTranslationUnitCursor(unit);
     int kernels = 0;
     clang_visitChildren(top, visit_top, &check);
-    clang_visitChildren(top, visit_tables, &check);
     check_functions(&check);
     check_regions(&check);
     for (int i = 0; i < check.n; i++)
-        kernels += check.functions[i]->device && check.functions[i]->kernel;
-    printf("%s: %d functions, %d kernels for the GPU, %d findings\n", argv[1], check.n, kernels,
-           check.found);
+        kernels += check.functions[i]->kernel;
+    printf("%s: %d functions, %d kernels, %d findings\n", argv[1], check.n, kernels, check.found);
     return check.found ? 1 : 0;
 }
