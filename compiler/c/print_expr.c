@@ -179,7 +179,12 @@ static Piece vector_ix(Printer *p, const Ix *x) {
     const Ix *rest = print_resolve(p, &common);
     if (!t.n)
         return primary(print_text(p, "bc8i(%s)", ix_piece(p, rest).s));
-    if (rest->n)
+    bool data = false; /* one number for all lanes, perhaps of 64 bits */
+    for (int i = 0; i < rest->n; i++)
+        data |= rest->term[i].atom->kind != ATOM_VAR;
+    if (data)
+        add_product(p, &t, &level, primary(print_text(p, "bc8i(%s)", ix_piece(p, rest).s)), 1);
+    else if (rest->n)
         add_product(p, &t, &level, ix_piece(p, rest), 1);
     else
         add_constant(&t, &level, rest->c);
