@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct Run {
+typedef struct Built {
     Compiler c;
     Program *p;
     const char *path;
-} Run;
+} Built;
 
-static Run *run_text(const char *text) {
+static Built *run_text(const char *text) {
     Arena *a = arena_new();
-    Run *r = NEW(a, Run);
+    Built *r = NEW(a, Built);
     r->path = arena_printf(a, "/tmp/nnc-value-%d.nn", (int)getpid());
     cr_assert(write_file(r->path, text, strlen(text)));
     r->c.arena = a;
@@ -29,12 +29,12 @@ static Run *run_text(const char *text) {
     return r;
 }
 
-static Run *run_expression(const char *setup, const char *e) {
+static Built *run_expression(const char *setup, const char *e) {
     Arena *a = arena_new();
     return run_text(arena_printf(a, "%s\nlet r = %s\ntask train { print \"{r}\" }\n", setup, e));
 }
 
-static char *messages(Run *r) {
+static char *messages(Built *r) {
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
@@ -60,7 +60,7 @@ static const Tensor *home_contents(void *context, const Home *h) {
 }
 
 /* The graph holds its invariants; the value of r. */
-static const Tensor *result(Run *r) {
+static const Tensor *result(Built *r) {
     Oracle *o = NEW(r->c.arena, Oracle);
     InterpEnv *env = NEW(r->c.arena, InterpEnv);
     *env = (InterpEnv){.context = o, .home = home_contents, .seed = 1};
@@ -73,7 +73,7 @@ static const Tensor *result(Run *r) {
     return NULL;
 }
 
-static DType result_type(const Run *r) {
+static DType result_type(const Built *r) {
     for (int i = 0; i < r->p->homes.n; i++)
         if (strcmp(r->p->homes.at[i]->name, "r") == 0)
             return r->p->homes.at[i]->dtype;
@@ -96,7 +96,7 @@ typedef struct Case {
 static void check_cases(const Case *cases, int n) {
     for (int i = 0; i < n; i++) {
         const Case *t = &cases[i];
-        Run *r = run_expression(setup, t->e);
+        Built *r = run_expression(setup, t->e);
         cr_assert(r->p, "%s: %s", t->e, messages(r));
         const Tensor *got = result(r);
         cr_assert(got, "%s gives no tensor", t->e);
@@ -256,7 +256,7 @@ Test(build_value, assigned_elements) {
         {"listed()", "[3]", DT_I32, {1, 5, 3}},
     };
     for (int i = 0; i < COUNT_OF(cases); i++) {
-        Run *r = run_expression(functions, cases[i].e);
+        Built *r = run_expression(functions, cases[i].e);
         cr_assert(r->p, "%s: %s", cases[i].e, messages(r));
         const Tensor *got = result(r);
         for (int64_t k = 0; k < shape_elements(&got->shape); k++)
@@ -301,7 +301,7 @@ Test(build_value, products) {
 }
 
 /* Sizes known only at run time (ruling A17). */
-static Run *run_in_batches(const char *e) {
+static Built *run_in_batches(const char *e) {
     Arena *a = arena_new();
     return run_text(arena_printf(a,
                                  "data d(x: [3]) { all { x = 1.0 * reshape(iota(30), [10, 3]) } }\n"
@@ -330,7 +330,7 @@ Test(build_value, run_time_sizes) {
         {"x[0] * (shape(x)[0] / 4)", "[3]"},
     };
     for (int i = 0; i < COUNT_OF(cases); i++) {
-        Run *r = run_in_batches(cases[i].e);
+        Built *r = run_in_batches(cases[i].e);
         cr_assert(r->p, "%s: %s", cases[i].e, messages(r));
         graph_verify(r->p->graph);
         const Node *found = NULL;
@@ -357,7 +357,7 @@ Test(build_value, run_time_sizes_do_not_fit) {
         {"zeros([rate])", "must be an integer that is known when nnc runs, found a run-time real"},
     };
     for (int i = 0; i < COUNT_OF(cases); i++) {
-        Run *r = run_in_batches(cases[i].e);
+        Built *r = run_in_batches(cases[i].e);
         char *text = messages(r);
         cr_expect(!r->p && strstr(text, cases[i].message), "%s: found\n%s", cases[i].e, text);
         free(text);
@@ -401,7 +401,7 @@ Test(build_value, mistakes_are_named) {
         {"pick(a, [0, 1, 2])", "pick from [2, 3] needs an index [2], found [3]"},
     };
     for (int i = 0; i < COUNT_OF(cases); i++) {
-        Run *r = run_expression(setup, cases[i].e);
+        Built *r = run_expression(setup, cases[i].e);
         char *text = messages(r);
         cr_expect(!r->p && strstr(text, cases[i].message), "%s: found\n%s", cases[i].e, text);
         int errors = 0;
