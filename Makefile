@@ -22,7 +22,7 @@ SRC := $(wildcard compiler/*.c compiler/*/*.c)
 OBJ := $(SRC:%.c=$(B)/%.o)
 MAIN := $(B)/compiler/main.o
 LIB := $(filter-out $(MAIN),$(OBJ)) $(B)/nn.tab.o $(B)/nn.lex.o $(B)/embedded.o
-EMBED := $(wildcard runtime/*.h templates/*) compiler/std.nn
+EMBED := $(wildcard runtime/*.h templates/*) $(B)/rt_math_1.h compiler/std.nn
 
 UNIT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c tests/ops/test_*.c))
 UNIT_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
@@ -54,7 +54,7 @@ $(B)/libnnc.a: $(LIB)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/compiler/%.o: compiler/%.c | $(B)/nn.tab.h $(B)/nn.lex.h
+$(B)/compiler/%.o: compiler/%.c | $(B)/nn.tab.h $(B)/nn.lex.h $(B)/rt_math_1.h
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(WARN) $(CFLAGS) -c -o $@ $<
 
@@ -73,6 +73,11 @@ $(B)/nn.lex.c $(B)/nn.lex.h &: grammar/nn.l
 $(B)/embed: tools/embed.c tools/cut.c tools/cut.h compiler/embed.h compiler/ctoken.h
 	@mkdir -p $(B)
 	$(CC) -std=gnu17 -Icompiler $(WARN) -O1 -o $@ $(filter %.c,$^)
+
+# Mathematics on one number, from that on lanes.
+$(B)/rt_math_1.h: runtime/rt_math.h tools/one.sed
+	@mkdir -p $(B)
+	sed -n -f tools/one.sed $< > $@
 
 $(B)/embedded.c: $(B)/embed $(EMBED)
 	$(B)/embed $(EMBED) > $@
@@ -93,9 +98,9 @@ $(B)/tests/unit/test_%: $(B)/tests/unit/test_%.o $(UNIT_HELP) $(B)/libnnc.a
 $(B)/tests/ops/test_%: $(B)/tests/ops/test_%.o $(UNIT_HELP) $(B)/libnnc.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcriterion -lz -lm
 
-$(B)/tests/runtime/test_%: tests/runtime/test_%.c
+$(B)/tests/runtime/test_%: tests/runtime/test_%.c | $(B)/rt_math_1.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -MMD -MP -MF $@.d -Iruntime $(WARN) -Wno-missing-prototypes -Wno-pedantic \
+	$(CC) -std=gnu17 -MMD -MP -MF $@.d -Iruntime -I$(B) $(WARN) -Wno-missing-prototypes -Wno-pedantic \
 	    $(CFLAGS) $(LDFLAGS) -o $@ $< -lcriterion -lz -pthread -lm
 
 deps-test:

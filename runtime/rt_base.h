@@ -89,6 +89,9 @@ RT_FN const char *rt_cpu_missing(void) {
 /* ---- from here to rt_end.h: compiled for that processor, without contraction ------------------
  */
 
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 1675 /* nvcc does not know all of these, its host compiler does */
+#endif
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #ifdef RT_AVX2
@@ -226,8 +229,10 @@ RT_INLINE v8i iota8(void) {
 }
 
 /* a*b+c rounded once. */
-RT_INLINE float rt_fmaf(float a, float b, float c) {
-#if defined(RT_AVX2) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
+RT_BOTH RT_INLINE float rt_fmaf(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+    return __fmaf_rn(a, b, c);
+#elif defined(RT_AVX2) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
@@ -308,11 +313,11 @@ RT_INLINE v8 min8(v8 a, v8 b) {
     return sel8((a <= b) | (a != a), a, b);
 }
 
-RT_INLINE float rt_maxf(float a, float b) {
+RT_BOTH RT_INLINE float rt_maxf(float a, float b) {
     return a >= b || a != a ? a : b;
 }
 
-RT_INLINE float rt_minf(float a, float b) {
+RT_BOTH RT_INLINE float rt_minf(float a, float b) {
     return a <= b || a != a ? a : b;
 }
 
@@ -371,20 +376,36 @@ RT_INLINE v8i f2i8(v8 x) {
 }
 
 /* Scalar twins, the same bits as one lane. */
-RT_INLINE float rt_sqrtf(float x) {
+RT_BOTH RT_INLINE float rt_sqrtf(float x) {
+#ifdef __CUDA_ARCH__
+    return __fsqrt_rn(x);
+#else
     return sqrt8(bc8(x))[0];
+#endif
 }
 
-RT_INLINE float rt_floorf(float x) {
+RT_BOTH RT_INLINE float rt_floorf(float x) {
+#ifdef __CUDA_ARCH__
+    return floorf(x);
+#else
     return floor8(bc8(x))[0];
+#endif
 }
 
-RT_INLINE float rt_ceilf(float x) {
+RT_BOTH RT_INLINE float rt_ceilf(float x) {
+#ifdef __CUDA_ARCH__
+    return ceilf(x);
+#else
     return ceil8(bc8(x))[0];
+#endif
 }
 
-RT_INLINE float rt_roundf(float x) {
+RT_BOTH RT_INLINE float rt_roundf(float x) {
+#ifdef __CUDA_ARCH__
+    return rintf(x);
+#else
     return round8(bc8(x))[0];
+#endif
 }
 
 /* The fixed order of a row reduction: element i of the row was added to lane i mod 32 (the first of

@@ -7,15 +7,12 @@
 #ifndef RT_LANES_H
 #define RT_LANES_H
 
+#include "rt_one.h"
 #include "rt_rng.h"
 
 /* The first tile of thread t of n, of T tiles: floor(t*T/n). */
 RT_INLINE int rt_tile(int t, int n, int T) {
     return (int)((int64_t)t * T / n);
-}
-
-RT_INLINE int rt_less(int a, int b) {
-    return a < b ? a : b;
 }
 
 /* ---- ops the table names ----------------------------------------------------------------------
@@ -47,12 +44,6 @@ RT_INLINE v8 mul_zero_v(v8 x, v8 y) {
 
 RT_INLINE v8 floordiv_v(v8 x, v8 y) {
     return floor8(x / y);
-}
-
-/* The remainder of a/b with the sign of b, exact. */
-RT_HOT float mod_1(float a, float b) {
-    float r = __builtin_fmodf(a, b);
-    return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
 }
 
 RT_HOT v8 mod_v(v8 x, v8 y) {
@@ -92,18 +83,6 @@ RT_INLINE v8i max_vi(v8i x, v8i y) {
     return sel8i(x > y, x, y);
 }
 
-/* Toward minus infinity; division by 0 gives 0. */
-RT_INLINE int64_t floordiv_1i(int64_t x, int64_t y) {
-    if (y == 0 || y == -1)
-        return y ? (int64_t)(0 - (uint64_t)x) : 0;
-    int64_t q = x / y;
-    return q * y != x && (x < 0) != (y < 0) ? q - 1 : q;
-}
-
-RT_INLINE int64_t mod_1i(int64_t x, int64_t y) {
-    return y == 0 || y == -1 ? 0 : x - floordiv_1i(x, y) * y;
-}
-
 RT_HOT v8i floordiv_vi(v8i x, v8i y) {
     for (int i = 0; i < 8; i++)
         x[i] = (int32_t)floordiv_1i(x[i], y[i]);
@@ -114,106 +93,6 @@ RT_HOT v8i mod_vi(v8i x, v8i y) {
     for (int i = 0; i < 8; i++)
         x[i] = (int32_t)mod_1i(x[i], y[i]);
     return x;
-}
-
-/* ---- one number -------------------------------------------------------------------------------
- */
-
-RT_INLINE float abs_1(float x) {
-    return __builtin_fabsf(x);
-}
-
-RT_INLINE float sign_1(float x) {
-    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
-}
-
-RT_INLINE float floor_1(float x) {
-    return rt_floorf(x);
-}
-
-RT_INLINE float ceil_1(float x) {
-    return rt_ceilf(x);
-}
-
-RT_INLINE float round_1(float x) {
-    return rt_roundf(x);
-}
-
-RT_INLINE float sqrt_1(float x) {
-    return rt_sqrtf(x);
-}
-
-RT_INLINE float rsqrt_1(float x) {
-    return 1.0f / rt_sqrtf(x);
-}
-
-RT_INLINE bool isfinite_1(float x) {
-    return x - x == 0.0f;
-}
-
-RT_INLINE float mul_zero_1(float x, float y) {
-    return x == 0.0f ? 0.0f : x * y;
-}
-
-RT_INLINE float floordiv_1(float x, float y) {
-    return rt_floorf(x / y);
-}
-
-RT_INLINE float min_1(float x, float y) {
-    return rt_minf(x, y);
-}
-
-RT_INLINE float max_1(float x, float y) {
-    return rt_maxf(x, y);
-}
-
-RT_INLINE float sel_1(bool c, float x, float y) {
-    return c ? x : y;
-}
-
-RT_INLINE float fma_1(float x, float y, float z) {
-    return rt_fmaf(x, y, z);
-}
-
-RT_INLINE int64_t abs_1i(int64_t x) {
-    return x < 0 ? -x : x;
-}
-
-RT_INLINE int64_t sign_1i(int64_t x) {
-    return (x > 0) - (x < 0);
-}
-
-RT_INLINE int64_t min_1i(int64_t x, int64_t y) {
-    return x < y ? x : y;
-}
-
-RT_INLINE int64_t max_1i(int64_t x, int64_t y) {
-    return x > y ? x : y;
-}
-
-RT_INLINE int64_t sel_1i(bool c, int64_t x, int64_t y) {
-    return c ? x : y;
-}
-
-RT_INLINE double rt_sign64(double x) {
-    return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
-}
-
-RT_INLINE double rt_sigmoid64(double x) {
-    return 1.0 / (1.0 + exp(-x));
-}
-
-RT_INLINE double rt_min64(double x, double y) {
-    return x <= y || x != x ? x : y;
-}
-
-RT_INLINE double rt_max64(double x, double y) {
-    return x >= y || x != x ? x : y;
-}
-
-RT_INLINE double rt_mod64(double x, double y) {
-    double r = fmod(x, y);
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -405,11 +284,6 @@ RT_JOINS(u8, unsigned char, x<y ? x : y, x> y ? x : y)
 /* ---- random numbers ----------------------------------------------------------------------------
  */
 
-RT_INLINE struct rt_place rt_at(uint64_t seed, uint32_t count, uint32_t place) {
-    struct rt_place at = {seed, 0, count, place};
-    return at;
-}
-
 /* Eight of the sixteen numbers of four whole blocks: from element i on. */
 RT_INLINE v8 rt_eight_from(int64_t i, v8 low, v8 high) {
     float all[16];
@@ -444,29 +318,6 @@ RT_INLINE v8i randint_v(uint64_t seed, int32_t count, uint32_t place, int64_t i,
     if (i == first)
         return low;
     return (v8i)rt_eight_from(i, (v8)low, (v8)rt_integer8(&at, first + 8, lo, hi));
-}
-
-RT_INLINE float rand_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
-    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    return rt_uniform1(&at, i);
-}
-
-RT_INLINE float randn_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
-    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    return rt_normal1(&at, i);
-}
-
-RT_INLINE int32_t randint_1(uint64_t seed, int32_t count, uint32_t place, int64_t i, int32_t lo,
-                            int32_t hi) {
-    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    return rt_integer1(&at, i, lo, hi);
-}
-
-/* Element i of a random order of 0 … n-1. */
-RT_INLINE int32_t permutation_1(uint64_t seed, int32_t count, uint32_t place, int64_t i,
-                                int64_t n) {
-    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
-    return (int32_t)rt_permute((uint64_t)i, (uint64_t)n, rt_key(&at));
 }
 
 /* Lanes from m on are 0. */

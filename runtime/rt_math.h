@@ -1,10 +1,10 @@
-/* rt_math.h: elementary functions in f32, eight lanes or one from the same text with the same bits.
+/* rt_math.h: elementary functions in f32, eight lanes at once.
  *
- * RT_LANES 8 (default): vf is v8. RT_LANES 1: vf is float, for code that runs one element a thread.
- * name_v works on lanes, name_1 on one number with the bits of a lane. Every multiply-add is
- * written out, and no result depends on how a compiler treats denormals: results below 2^-126 are
- * 0, and arguments below it count as 0. Errors in units of the last place, measured by test_math
- * over the whole range, stand at each function.
+ * name_v works on lanes. Its twin name_1 in rt_math_1.h, made from this text (tools/one.sed), works
+ * on one number and has the bits of a lane. Every multiply-add is written out, and no result
+ * depends on how a compiler treats denormals: results below 2^-126 are 0, and arguments below it
+ * count as 0. Errors in units of the last place, measured by test_math over the whole range, stand
+ * at each function.
  *
  * The polynomials are minimax fits to the functions on the reduced range, found by Lawson's
  * iteration on Chebyshev points in 40 digits, then rounded to f32.
@@ -12,11 +12,8 @@
 #ifndef RT_MATH_H
 #define RT_MATH_H
 
-#include "rt_base.h"
+#include "rt_one.h"
 
-#ifndef RT_LANES
-#define RT_LANES 8
-#endif
 #ifndef RT_MATH_INLINE
 #define RT_MATH_INLINE RT_INLINE
 #define RT_MATH_FN     RT_HOT /* long ones: called */
@@ -25,7 +22,6 @@
 /* ---- lanes ------------------------------------------------------------------------------------
  */
 
-#if RT_LANES == 8
 typedef v8 vf;
 typedef v8i vi;
 
@@ -65,59 +61,20 @@ RT_MATH_INLINE vf round_v(vf x) {
 RT_MATH_INLINE vf sqrt_v(vf x) {
     return sqrt8(x);
 }
-#else
-typedef float vf;
-typedef int32_t vi;
 
-RT_MATH_INLINE vf bc_v(float x) {
-    return x;
+/* r and *q mended in the lanes where x is big. */
+RT_MATH_INLINE vf reduce_big_v(vi big, vf x, vf r, vi *q) {
+    for (int i = 0; any8(big) && i < 8; i++) {
+        int32_t qi = (*q)[i];
+        if (big[i])
+            r[i] = rt_reduce_big(x[i], &qi);
+        (*q)[i] = qi;
+    }
+    return r;
 }
 
-RT_MATH_INLINE vf fma_v(vf a, vf b, vf c) {
-    return rt_fmaf(a, b, c);
-}
-
-RT_MATH_INLINE vf sel_v(vi mask, vf a, vf b) {
-    return mask ? a : b;
-}
-
-RT_MATH_INLINE vi bits_v(vf x) {
-    vi b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-
-RT_MATH_INLINE vf from_bits_v(vi x) {
-    vf f;
-    memcpy(&f, &x, sizeof f);
-    return f;
-}
-
-RT_MATH_INLINE vf i2f_v(vi x) {
-    return (float)x;
-}
-
-RT_MATH_INLINE vi f2i_v(vf x) {
-    return (int32_t)x;
-}
-
-RT_MATH_INLINE vf round_v(vf x) {
-    return rt_roundf(x);
-}
-
-RT_MATH_INLINE vf sqrt_v(vf x) {
-    return rt_sqrtf(x);
-}
-#endif
-
-#define RT_SIGN    (INT32_MIN)
-#define RT_TINY    1.17549435e-38f /* smallest normal number */
-#define RT_INF     __builtin_inff()
-#define RT_NAN     __builtin_nanf("")
-#define RT_PI      3.14159274f
-#define RT_HALF_PI 1.57079637f
-#define RT_LN2     0.693147182f /* and the rest of it: */
-#define RT_LN2_LO  -1.90465421e-9f
+/* ---- signs: from here on the text has its twin in rt_math_1.h ----------------------------------
+ */
 
 RT_MATH_INLINE vf abs_v(vf x) {
     return from_bits_v(bits_v(x) & INT32_MAX);
@@ -339,30 +296,6 @@ RT_MATH_FN vf pow_v(vf x, vf y) {
 /* ---- circular functions -----------------------------------------------------------------------
  */
 
-/* Payne and Hanek: x modulo pi/2 for any finite |x| >= 2^15, from the bits of 2/pi that matter. */
-RT_HOT float rt_reduce_big(float x, int32_t *quadrant) {
-    static const uint32_t two_over_pi[9] = {0,           0xa2f9836eu, 0x4e441529u,
-                                            0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
-                                            0x3c439041u, 0xfe5163abu, 0xdebbc561u};
-    uint32_t b;
-    memcpy(&b, &x, sizeof b);
-    uint64_t m = (b & 0x7fffffu) | 0x800000u;
-    int at = (int)((b >> 23) & 255) - 127 + 7; /* first bit whose product can stay below 4 */
-    uint32_t w[3];
-    for (int i = 0; i < 3; i++) {
-        uint64_t two = (uint64_t)two_over_pi[at / 32 + i] << 32 | two_over_pi[at / 32 + i + 1];
-        w[i] = (uint32_t)(two >> (32 - at % 32));
-    }
-    uint64_t p2 = m * w[2], p1 = m * w[1] + (p2 >> 32);
-    uint32_t p0 = (uint32_t)(m * w[0] + (p1 >> 32));
-    uint64_t fraction = (uint64_t)p0 << 34 | (uint64_t)(uint32_t)p1 << 2 | (uint32_t)p2 >> 30;
-    int32_t q = (int32_t)((p0 >> 30) + (uint32_t)(fraction >> 63));
-    double r = (double)(int64_t)fraction * 8.515303950216386e-20; /* pi/2 * 2^-64 */
-    bool negative = b >> 31;
-    *quadrant = negative ? -q : q;
-    return (float)(negative ? -r : r);
-}
-
 /* x = q pi/2 + r, |r| <= pi/4; r NaN where x is not finite. pi/2 in three parts while q has 15
  * bits. */
 RT_MATH_INLINE vf reduce_v(vf x, vi *quadrant) {
@@ -373,19 +306,7 @@ RT_MATH_INLINE vf reduce_v(vf x, vi *quadrant) {
     r = fma_v(n, bc_v(4.37113883e-8f), r);
     r = fma_v(n, bc_v(1.71512451e-15f), r);
     vi q = f2i_v(n);
-#if RT_LANES == 8
-    if (any8(big)) {
-        for (int i = 0; i < 8; i++) {
-            int32_t qi = q[i];
-            if (big[i])
-                r[i] = rt_reduce_big(x[i], &qi);
-            q[i] = qi;
-        }
-    }
-#else
-    if (big)
-        r = rt_reduce_big(x, &q);
-#endif
+    r = reduce_big_v(big, x, r, &q);
     *quadrant = q;
     return sel_v(abs_v(x) < RT_INF, r, bc_v(RT_NAN));
 }
@@ -496,40 +417,14 @@ RT_MATH_FN vf atan2_v(vf y, vf x) {
     return sel_v((x != x) | (y != y), x + y, signed_v(r, y));
 }
 
-/* ---- one number -------------------------------------------------------------------------------
- */
-
-#if RT_LANES == 8
-#define RT_LANE(x) ((x)[0])
-#else
-#define RT_LANE(x) (x)
-#endif
-#define RT_ONE(name)                                                                               \
-    RT_HOT float name##_1(float x) {                                                               \
-        return RT_LANE(name##_v(bc_v(x)));                                                         \
-    }
-RT_ONE(exp)
-RT_ONE(expm1)
-RT_ONE(sigmoid)
-RT_ONE(tanh)
-RT_ONE(sinh)
-RT_ONE(cosh)
-RT_ONE(erf)
-RT_ONE(log)
-RT_ONE(log1p)
-RT_ONE(sin)
-RT_ONE(cos)
-RT_ONE(tan)
-RT_ONE(asin)
-RT_ONE(acos)
-RT_ONE(atan)
-
-RT_HOT float pow_1(float x, float y) {
-    return RT_LANE(pow_v(bc_v(x), bc_v(y)));
-}
-
-RT_HOT float atan2_1(float y, float x) {
-    return RT_LANE(atan2_v(bc_v(y), bc_v(x)));
+/* A standard normal number from two words (Box and Muller): radius from the first, angle from the
+ * second; the odd one of a pair takes the sine, the even one the cosine. */
+RT_MATH_INLINE vf normal_v(vi first, vi second, vi odd) {
+    vf u = i2f_v(((first >> 8) & 0xffffff) + 1) * 0x1p-24f; /* (0, 1] */
+    vi turn = (second >> 8) & 0xffffff;                     /* of 2^24 */
+    vi q = (turn + (1 << 21)) >> 22;
+    vf r = i2f_v(turn - q * (1 << 22)) * 3.74507039e-7f; /* pi/2 * 2^-22 */
+    return sqrt_v(-2.0f * log_v(u)) * sin_quadrant_v(r, q + 1 - odd);
 }
 
 #endif

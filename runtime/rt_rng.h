@@ -9,6 +9,7 @@
 #define RT_RNG_H
 
 #include "rt_math.h"
+#include "rt_math_1.h"
 
 #define RT_PHILOX_M0 0xd2511f53u
 #define RT_PHILOX_M1 0xcd9e8d57u
@@ -24,8 +25,8 @@ struct rt_place {
 };
 
 /* One block: out[0 … 3] for key `seed` (low word first) and counter c0 … c3. */
-RT_HOT void rt_philox(uint32_t out[4], uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2,
-                      uint32_t c3) {
+RT_BOTH RT_HOT void rt_philox(uint32_t out[4], uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2,
+                     uint32_t c3) {
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)RT_PHILOX_M0 * c0, p1 = (uint64_t)RT_PHILOX_M1 * c2;
@@ -39,53 +40,38 @@ RT_HOT void rt_philox(uint32_t out[4], uint64_t seed, uint32_t c0, uint32_t c1, 
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* A standard normal number from two words (Box and Muller): radius from the first, angle from the
- * second; the odd one of a pair takes the sine, the even one the cosine. */
-RT_MATH_INLINE vf rt_normal_v(vi first, vi second, vi odd) {
-    vf u = i2f_v(((first >> 8) & 0xffffff) + 1) * 0x1p-24f; /* (0, 1] */
-    vi turn = (second >> 8) & 0xffffff;                     /* of 2^24 */
-    vi q = (turn + (1 << 21)) >> 22;
-    vf r = i2f_v(turn - q * (1 << 22)) * 3.74507039e-7f; /* pi/2 * 2^-22 */
-    return sqrt_v(-2.0f * log_v(u)) * sin_quadrant_v(r, q + 1 - odd);
-}
-
 /* ---- one element ------------------------------------------------------------------------------
  */
 
 /* The word of element i (0 <= i < 2^34). */
-RT_HOT uint32_t rt_bits1(const struct rt_place *at, int64_t i) {
+RT_BOTH RT_HOT uint32_t rt_bits1(const struct rt_place *at, int64_t i) {
     uint32_t w[4];
     rt_philox(w, at->seed, (uint32_t)(i / 4), at->step, at->count, at->place);
     return w[i % 4];
 }
 
 /* [0, 1): a multiple of 2^-24. */
-RT_HOT float rt_uniform1(const struct rt_place *at, int64_t i) {
+RT_BOTH RT_HOT float rt_uniform1(const struct rt_place *at, int64_t i) {
     return (float)(rt_bits1(at, i) >> 8) * 0x1p-24f;
 }
 
 /* lo … hi-1, lo < hi. A value is off its probability by at most (hi-lo) / 2^32 of it. */
-RT_HOT int32_t rt_integer1(const struct rt_place *at, int64_t i, int32_t lo, int32_t hi) {
+RT_BOTH RT_HOT int32_t rt_integer1(const struct rt_place *at, int64_t i, int32_t lo, int32_t hi) {
     uint64_t range = (uint32_t)hi - (uint32_t)lo;
     return (int32_t)((uint32_t)lo + (uint32_t)(rt_bits1(at, i) * range >> 32));
 }
 
 /* Mean 0, deviation 1, within +-5.8. */
-RT_HOT float rt_normal1(const struct rt_place *at, int64_t i) {
+RT_BOTH RT_HOT float rt_normal1(const struct rt_place *at, int64_t i) {
     uint32_t w[4];
     rt_philox(w, at->seed, (uint32_t)(i / 4), at->step, at->count, at->place);
     int32_t first = (int32_t)w[i % 4 & 2], second = (int32_t)w[i % 4 | 1], odd = (int32_t)(i & 1);
-#if RT_LANES == 8
-    return rt_normal_v(bc8i(first), bc8i(second), bc8i(odd))[0];
-#else
-    return rt_normal_v(first, second, odd);
-#endif
+    return normal_1(first, second, odd);
 }
 
 /* ---- eight elements i … i+7, i a multiple of 4 ------------------------------------------------
  */
 
-#if RT_LANES == 8
 /* The 64-bit products of the even words. */
 RT_INLINE v4q rt_mul_even(v4q a, v4q b) {
 #if defined(RT_AVX2)
@@ -133,22 +119,21 @@ RT_INLINE v8 rt_normal8(const struct rt_place *at, int64_t i) {
     v4q w = (v4q)rt_bits8(at, i);
     v4q first = (w & 0xffffffffu) | w << 32, second = w >> 32 | (w >> 32 << 32);
     const v8i odd = {0, 1, 0, 1, 0, 1, 0, 1};
-    return rt_normal_v((v8i)first, (v8i)second, odd);
+    return normal_v((v8i)first, (v8i)second, odd);
 }
-#endif
 
 /* ---- permutations -----------------------------------------------------------------------------
  */
 
 /* A key for rt_permute that belongs to a place; no tensor element uses this counter. */
-RT_HOT uint64_t rt_key(const struct rt_place *at) {
+RT_BOTH RT_HOT uint64_t rt_key(const struct rt_place *at) {
     uint32_t w[4];
     rt_philox(w, at->seed, 0xffffffffu, at->step, at->count, at->place);
     return (uint64_t)w[1] << 32 | w[0];
 }
 
 /* Mixes one half of a number into a word that is added to the other half. */
-RT_INLINE uint32_t rt_feistel(uint32_t half, uint32_t key, uint32_t key2) {
+RT_BOTH RT_INLINE uint32_t rt_feistel(uint32_t half, uint32_t key, uint32_t key2) {
     uint64_t p = (uint64_t)RT_PHILOX_M0 * (half ^ key);
     p = (uint64_t)RT_PHILOX_M1 * ((uint32_t)(p >> 32) ^ (uint32_t)p ^ key2);
     return (uint32_t)(p >> 32) ^ (uint32_t)p;
@@ -157,10 +142,14 @@ RT_INLINE uint32_t rt_feistel(uint32_t half, uint32_t key, uint32_t key2) {
 /* Where i goes in the permutation of 0 … n-1 that `key` names (0 <= i < n < 2^62): a Feistel
  * network on the smallest power of two that holds n; what falls outside 0 … n-1 goes round again
  * (fewer than two rounds on average). */
-RT_HOT uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
+RT_BOTH RT_HOT uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
     if (n < 2)
         return 0;
+#ifdef __CUDA_ARCH__
+    int bits = 64 - __clzll((long long)(n - 1)), low = bits / 2;
+#else
     int bits = 64 - __builtin_clzll(n - 1), low = bits / 2;
+#endif
     uint64_t low_mask = ((uint64_t)1 << low) - 1, high_mask = ((uint64_t)1 << (bits - low)) - 1;
     do {
         uint64_t l = i & low_mask, h = i >> low;
@@ -174,6 +163,37 @@ RT_HOT uint64_t rt_permute(uint64_t i, uint64_t n, uint64_t key) {
         i = h << low | l;
     } while (i >= n);
     return i;
+}
+
+/* ---- as kernels write them: element i, execution number `count` ---------------------------------
+ */
+
+RT_BOTH RT_INLINE struct rt_place rt_at(uint64_t seed, uint32_t count, uint32_t place) {
+    struct rt_place at = {seed, 0, count, place};
+    return at;
+}
+
+RT_BOTH RT_INLINE float rand_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_uniform1(&at, i);
+}
+
+RT_BOTH RT_INLINE float randn_1(uint64_t seed, int32_t count, uint32_t place, int64_t i) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_normal1(&at, i);
+}
+
+RT_BOTH RT_INLINE int32_t randint_1(uint64_t seed, int32_t count, uint32_t place, int64_t i,
+                                    int32_t lo, int32_t hi) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return rt_integer1(&at, i, lo, hi);
+}
+
+/* Element i of a random order of 0 … n-1. */
+RT_BOTH RT_INLINE int32_t permutation_1(uint64_t seed, int32_t count, uint32_t place, int64_t i,
+                                        int64_t n) {
+    const struct rt_place at = rt_at(seed, (uint32_t)count, place);
+    return (int32_t)rt_permute((uint64_t)i, (uint64_t)n, rt_key(&at));
 }
 
 #endif

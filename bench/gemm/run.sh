@@ -6,5 +6,5 @@ work=build/bench
 mkdir -p $work
 ${CC:-gcc} -std=gnu17 -O1 -Icompiler -o $work/gen_dot tests/kernels/gen_dot.c build/libnnc.a -lm &&
     $work/gen_dot bench >$work/gemm.c &&
-    ${CC:-gcc} -std=gnu17 -O2 -Iruntime -Itests/kernels -Ibench/gemm -o $work/gemm $work/gemm.c \
+    ${CC:-gcc} -std=gnu17 -O2 -Iruntime -Ibuild -Itests/kernels -Ibench/gemm -o $work/gemm $work/gemm.c \
         -lm -pthread && $work/gemm "${1:-}" "${2:-2}"

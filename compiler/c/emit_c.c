@@ -168,9 +168,10 @@ static void emit_head(CEmit *x) {
 /* In this order, which is that of their includes; of each file stands what the program needs. */
 static void emit_runtime(CEmit *x) {
     static const char *const files[] = {
-        "rt_base.h", "rt_math.h",  "rt_rng.h",   "rt_lanes.h", "rt_team.h",
-        "rt_text.h", "rt_array.h", "rt_file.h",  "rt_data.h",  "rt_csv.h",
-        "rt_npy.h",  "rt_batch.h", "rt_store.h", "rt_cli.h",
+        "rt_base.h", "rt_one.h",   "rt_math_1.h", "rt_math.h", "rt_rng.h",
+        "rt_lanes.h", "rt_team.h", "rt_text.h",   "rt_array.h", "rt_file.h",
+        "rt_data.h", "rt_csv.h",   "rt_npy.h",    "rt_batch.h", "rt_store.h",
+        "rt_cli.h",
     };
     const char *cpu = x->c->settings.cpu;
     if (x->p->uses_gz)

@@ -5,6 +5,7 @@
 seed=${SEED:-1} count=${COUNT:-60}
 work=$BUILD/tests/kernels
 mkdir -p "$work"
+include="-Iruntime -I$BUILD"
 warn='-Wall -Wextra -Werror'
 ${CC:-gcc} -std=gnu17 -O1 -Icompiler -o "$work/gen_dot" tests/kernels/gen_dot.c \
     "$BUILD/libnnc.a" -lm || exit 1
@@ -16,7 +17,7 @@ try() {
     command -v "$compiler" >/dev/null || return 0
     echo "$compiler $level, $*"
     "$work/gen_dot" "$@" >"$work/dot.c" || exit 1
-    "$compiler" -std=gnu17 "$level" $warn -Iruntime -Itests/kernels -o "$work/dot" "$work/dot.c" \
+    "$compiler" -std=gnu17 "$level" $warn $include -Itests/kernels -o "$work/dot" "$work/dot.c" \
         -lm -pthread || exit 1
     "$work/dot" || exit 1
 }

@@ -24,15 +24,15 @@ RT_FN float input(uint32_t i) {
     return x;
 }
 
-#if RT_LANES == 8
+#ifndef ONE
 #define APPLY(out, name, args) st8(out, name##_v args(ld8))
 #define STEP                   8
 #else
-#define APPLY(out, name, args) *(out) = name##_v args(*)
+#define APPLY(out, name, args) *(out) = name##_1 args(*)
 #define STEP                   1
 #endif
-#define ONE(load) (load(x))
-#define TWO(load) (load(x), load(y))
+#define OF1(load) (load(x))
+#define OF2(load) (load(x), load(y))
 
 #define HASH(name, args)                                                                           \
     {                                                                                              \
@@ -51,11 +51,11 @@ RT_FN float input(uint32_t i) {
         printf("%-8s %016llx\n", #name, (unsigned long long)hash);                                 \
     }
 
-RT_FN void functions(void){HASH(exp, ONE) HASH(expm1, ONE) HASH(sigmoid, ONE) HASH(tanh, ONE)
-                               HASH(sinh, ONE) HASH(cosh, ONE) HASH(erf, ONE) HASH(log, ONE)
-                                   HASH(log1p, ONE) HASH(sin, ONE) HASH(cos, ONE) HASH(tan, ONE)
-                                       HASH(asin, ONE) HASH(acos, ONE) HASH(atan, ONE)
-                                           HASH(pow, TWO) HASH(atan2, TWO)}
+RT_FN void functions(void){HASH(exp, OF1) HASH(expm1, OF1) HASH(sigmoid, OF1) HASH(tanh, OF1)
+                               HASH(sinh, OF1) HASH(cosh, OF1) HASH(erf, OF1) HASH(log, OF1)
+                                   HASH(log1p, OF1) HASH(sin, OF1) HASH(cos, OF1) HASH(tan, OF1)
+                                       HASH(asin, OF1) HASH(acos, OF1) HASH(atan, OF1)
+                                           HASH(pow, OF2) HASH(atan2, OF2)}
 
 RT_FN void numbers(void) {
     const struct rt_place at = {20240229, 1, 2, 3};

@@ -4,6 +4,7 @@
 # tier: test
 set -u
 cd "$(dirname "$0")/../.." || exit 2
+include="-Iruntime -I${BUILD:-build}"
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0 skipped=0
 for h in base math rng lanes team text array file data csv npy batch store cli end; do
@@ -15,7 +16,7 @@ clean() { # FILE COMPILER FLAGS…
     shift
     if ! command -v "$1" >/dev/null; then
         skipped=$((skipped + 1))
-    elif "$@" -Wall -Wextra -Werror -Iruntime -Itests/runtime -c -o "$dir/all.o" "$file"; then
+    elif "$@" -Wall -Wextra -Werror $include -Itests/runtime -c -o "$dir/all.o" "$file"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -3,10 +3,11 @@
 # a barrier dropped on purpose the same program must be caught.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
+include="-Iruntime -I${BUILD:-build}"
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0
 build() {
-    ${CC:-gcc} -std=gnu17 -O1 -g -fsanitize=thread -DRT_DELAY -Iruntime -Itests/runtime "$@"
+    ${CC:-gcc} -std=gnu17 -O1 -g -fsanitize=thread -DRT_DELAY $include -Itests/runtime "$@"
 }
 check() { # TEXT EXPECTED-STATUS COMMAND…
     text=$1 want=$2

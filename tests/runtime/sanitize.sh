@@ -8,7 +8,7 @@ passed=0 failed=0
 for suite in tests/runtime/test_*.c; do
     name=$(basename "$suite" .c)
     if ${CC:-gcc} -std=gnu17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-        -Iruntime -o "$dir/$name" "$suite" -lcriterion -lz -pthread -lm &&
+        -Iruntime -I"$BUILD" -o "$dir/$name" "$suite" -lcriterion -lz -pthread -lm &&
         timeout 300 "$dir/$name" >"$dir/log" 2>&1; then
         passed=$((passed + 1))
     else

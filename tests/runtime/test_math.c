@@ -5,6 +5,7 @@
 
 #include "host.h"
 #include "rt_math.h"
+#include "rt_math_1.h"
 
 /* Distance in units of the last place of an f32 near `want`; results below 2^-126 may be 0. */
 static double ulps(float got, double want) {
