@@ -13,7 +13,7 @@
  *
  * Every access goes through the index function: a wrong decision costs time and never a bit.
  */
-#include "schedule.h"
+#include "target.h"
 
 typedef VEC(Buffer *) BufferVec;
 
@@ -186,6 +186,8 @@ static void keep_tables(Layouts *l) {
 void layout(Compiler *c) {
     Lowered *low = c->lowered;
     const Fusion *f = c->fusion;
+    if (c->target && !c->target->panels)
+        return;
     Layouts l = {.c = c, .arena = c->arena, .scratch = arena_new(), .fusion = f};
     l.element = NEW(c->arena, LoopVar);
     l.rows = NEW_ARRAY(c->arena, bool, low->buffers.n + 1);

@@ -185,6 +185,16 @@ LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, 
     return v;
 }
 
+LoopVar *nest_at(Nest *n, const char *name, const Ix *at, Dim extent) {
+    LoopVar *v = nest_loop(n, LOOP_AT, name, extent);
+    v->at = at;
+    return v;
+}
+
+void nest_barrier(Nest *n) {
+    nest_add(n, ST_BARRIER);
+}
+
 void nest_if(Nest *n, const Expr *cond) {
     Stmt *st = nest_add(n, ST_IF);
     st->value = cond;
@@ -282,6 +292,12 @@ Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *e
     l->rank = rank;
     memcpy(l->extent, extent, sizeof *extent * (size_t)rank);
     nest_add(n, ST_LET)->local = l;
+    return l;
+}
+
+Local *nest_shared(Nest *n, const char *name, DType t, int rank, const int64_t *extent) {
+    Local *l = nest_array(n, name, t, rank, extent);
+    l->shared = true;
     return l;
 }
 

@@ -11,6 +11,13 @@
  * partial vector is printed with partial loads and stores. A lane loop of at most eight rounds has
  * no loop in the text, only its body. Nests in which f64 or i64 varies are printed with one lane.
  *
+ * Threads (target cuda). TILE loops, up to three inside each other, are the blocks of the grid. In
+ * them WARP loops are shared among the warps of a block, LANE loops among the threads of a warp,
+ * and THREAD loops, one or two inside each other, are the threads of a block. A WARP or a LANE loop
+ * outside of TILE loops is shared among all warps or threads of the grid. What stands outside of
+ * LANE and THREAD loops is computed by each thread and stored by one. Locals may be shared by a
+ * block; a barrier parts their stores from their loads.
+ *
  * Division of work. fuse.c makes groups, schedule.c buffers and the order, schedule_*.c one Nest a
  * group with the functions here and those of schedule.h; c/print_kernel.c prints it. Nobody but the
  * printer writes C.
@@ -28,7 +35,10 @@ typedef enum LoopKind {
     LOOP_TILE,   /* independent rounds, shared among threads; only outermost, one a nest */
     LOOP_LANE,   /* independent rounds, vectors; no lane loop inside another */
     LOOP_UNROLL, /* written out; extent constant */
-    LOOP_SEQ     /* in this order */
+    LOOP_SEQ,    /* in this order */
+    LOOP_WARP,   /* cuda: independent rounds, a warp each; lanes in it are the warp's threads */
+    LOOP_THREAD, /* cuda: independent rounds, a thread of the block each; extent constant */
+    LOOP_AT      /* no loop: v = at, if that is below the extent */
 } LoopKind;
 
 /* 0 <= v < extent; where `base` is set also base + v < total. An extent with a count runs to the
@@ -40,6 +50,8 @@ typedef struct LoopVar {
     const Ix *base;
     Dim total;
     int unroll; /* SEQ: rounds the C compiler is asked to put side by side; 0: as it likes */
+    const Ix *at; /* AT */
+    bool promised; /* AT: no test, what uses the variable tests it */
 } LoopVar;
 
 /* ---- subscripts: constant + sum of coefficient * atom, kept in one canonical form ---- */
@@ -93,6 +105,7 @@ typedef struct Local {
     const char *name;
     DType dtype;
     bool lanes, by_four;
+    bool shared;  /* cuda: one for all threads of a block */
     bool changes; /* is assigned again after its declaration */
     int depth;    /* of the block that declares it */
     int rank;
@@ -164,7 +177,8 @@ typedef enum StmtKind {
     ST_TRANSPOSE,    /* 8 x 8 numbers of f32 from buffer at sub: element (r, c), `step` elements
                         from one r to the next, = element (c, r) from the load `value`, `from_step`
                         from one c to the next */
-    ST_IF,           /* value (uniform bool): body */
+    ST_IF,           /* value (bool; uniform but on cuda): body */
+    ST_BARRIER,      /* cuda: the threads of the block wait for each other */
     ST_FAULT         /* where value (bool) holds: fault of node `node` with `with` as its value */
 } StmtKind;
 
@@ -198,7 +212,10 @@ LoopVar *nest_loop(Nest *n, LoopKind kind, const char *name, Dim extent);
 /* The same with base + v < total. */
 LoopVar *nest_loop_to(Nest *n, LoopKind kind, const char *name, int64_t extent, const Ix *base,
                       Dim total);
+/* v = at, where that is below the extent. */
+LoopVar *nest_at(Nest *n, const char *name, const Ix *at, Dim extent);
 void nest_if(Nest *n, const Expr *cond);
+void nest_barrier(Nest *n);
 void nest_end(Nest *n);
 Local *nest_let(Nest *n, const char *name, const Expr *value); /* lanes follow from the value */
 /* The value as a name: a let, or the local itself when it is one that does not change. */
@@ -207,6 +224,8 @@ const Expr *nest_name(Nest *n, const char *name, const Expr *value);
 Local *nest_let_at(Nest *n, int depth, const char *name, const Expr *value);
 Local *nest_var(Nest *n, const char *name, const Expr *value); /* may be set again */
 Local *nest_array(Nest *n, const char *name, DType t, int rank, const int64_t *extent);
+/* The same, one for all threads of a block. */
+Local *nest_shared(Nest *n, const char *name, DType t, int rank, const int64_t *extent);
 /* Every element = value. rank 0: one variable. */
 Local *nest_filled(Nest *n, const char *name, DType t, int rank, const int64_t *extent,
                    double value);

@@ -15,6 +15,8 @@ typedef struct Settings {
     const char **defines; /* "hidden=256" */
 } Settings;
 
+typedef struct Target Target; /* target.h */
+
 typedef struct Compiler {
     Arena *arena;
     Interner *names;
@@ -23,6 +25,7 @@ typedef struct Compiler {
     Program *program;
     Lowered *lowered;
     struct Fusion *fusion; /* groups, between fuse and schedule (schedule.h) */
+    const Target *target;  /* for which fuse … plan work now; NULL: c */
 } Compiler;
 
 typedef struct Pass {

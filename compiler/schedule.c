@@ -1,5 +1,5 @@
 /* schedule.c: groups become kernels, in their order. */
-#include "schedule.h"
+#include "target.h"
 #include <string.h>
 
 /* ---- helpers of the schedule_*.c files ---- */
@@ -8,7 +8,26 @@ static bool is_tiled(const Sched *s) {
     return s->kernel->tiles > 1;
 }
 
+/* A thread for each element; those past a count that is not the first extent do nothing. */
+static int open_threads(Sched *s, const Shape *shape, const Ix **sub) {
+    int64_t all = shape_elements(shape);
+    int opened = 1, first = 0;
+    while (first + 1 < shape->rank && shape->dim[first].n == 1 && !shape->dim[first].count)
+        first++;
+    Dim extent = {all, shape->rank ? shape->dim[first].count : NULL};
+    const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", extent));
+    ix_unflat(s->arena, shape, at, sub);
+    for (int d = first + 1; d < shape->rank; d++)
+        if (shape->dim[d].count) {
+            sub[d] = ix_var(s->arena, nest_at(s->nest, "j", sub[d], shape->dim[d]));
+            opened++;
+        }
+    return opened;
+}
+
 int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
+    if (s->target->threads)
+        return open_threads(s, shape, sub);
     static const char *const name[MAX_RANK] = {"i", "j", "k", "l", "m", "p", "q", "r"};
     int opened = 0, last = shape->rank - 1;
     while (last > 0 && shape->dim[last].n == 1 && !shape->dim[last].count)
@@ -140,23 +159,7 @@ void sched_next_kernel(Sched *s, const char *suffix) {
 
 static void schedule_group(Sched *s) {
     new_kernel(s, kernel_name(s));
-    switch (s->group->kind) {
-    case GROUP_MAP:
-        schedule_map(s);
-        break;
-    case GROUP_ROW:
-        schedule_row(s);
-        break;
-    case GROUP_COLUMN:
-        schedule_column(s);
-        break;
-    case GROUP_DOT:
-        schedule_dot(s);
-        break;
-    case GROUP_OTHER:
-        schedule_other(s);
-        break;
-    }
+    s->target->schedule[s->group->kind](s);
     finish_kernel(s);
     if (is_tiled(s) && s->kernel->tiles < 1)
         bug("kernel %s has no tiles", s->kernel->name);
@@ -211,13 +214,40 @@ static void run_small_kernels_early(Lowered *l) {
         l->kernels.at[i]->id = l->kernels.at[i]->same_as = i;
 }
 
+static bool writes_home(const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return true;
+    return false;
+}
+
+/* Kernels that follow each other without the host obey the fault word by themselves. */
+static void mark_obeying(Lowered *l) {
+    bool check = false;
+    for (int i = 0; i < l->kernels.n; i++)
+        check |= l->kernels.at[i]->check;
+    for (int i = 0; i < l->kernels.n && check; i++)
+        l->kernels.at[i]->obeys = writes_home(l->kernels.at[i]);
+}
+
+const Target target_c = {
+    .name = "c",
+    .panels = true,
+    .schedule = {schedule_map, schedule_row, schedule_column, schedule_dot, schedule_other},
+};
+
 void schedule(Compiler *c) {
+    const Target *target = c->target ? c->target : &target_c;
     Names *names = names_new(c->arena);
     for (int i = 0; i < c->fusion->groups.n; i++) {
-        Sched s = {.compiler = c, .arena = c->arena, .fusion = c->fusion, .names = names};
+        Sched s = {.compiler = c, .target = target, .fusion = c->fusion, .names = names};
+        s.arena = c->arena;
         s.group = c->fusion->groups.at[i];
         schedule_group(&s);
     }
-    run_small_kernels_early(c->lowered);
+    if (target->threads)
+        mark_obeying(c->lowered);
+    else
+        run_small_kernels_early(c->lowered);
     schedule_share(c);
 }

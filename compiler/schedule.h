@@ -15,7 +15,14 @@
 #include "loop.h"
 #include "pass.h"
 
-typedef enum GroupKind { GROUP_MAP, GROUP_ROW, GROUP_COLUMN, GROUP_DOT, GROUP_OTHER } GroupKind;
+typedef enum GroupKind {
+    GROUP_MAP,
+    GROUP_ROW,
+    GROUP_COLUMN,
+    GROUP_DOT,
+    GROUP_OTHER,
+    GROUP_KINDS
+} GroupKind;
 
 /* A value that goes to memory. The buffer may be that of a home (an update in place). */
 typedef struct GroupStore {
@@ -54,6 +61,7 @@ typedef struct Binding {
 /* One group being scheduled. Names of locals come from the nodes. */
 typedef struct Sched {
     Compiler *compiler;
+    const Target *target;
     Arena *arena;
     Group *group;
     Kernel *kernel; /* reads, writes, scalars, counts, sources are gathered by value_at and

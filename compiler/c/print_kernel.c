@@ -92,7 +92,7 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted) {
 /* ---- extents ---- */
 
 /* A run-time extent: count * (n / bound). */
-static const char *dim_text(Printer *p, Dim d) {
+const char *print_dim(Printer *p, Dim d) {
     if (!d.count)
         return print_text(p, "%lld", (long long)d.n);
     const char *name = print_name(p, d.count);
@@ -100,8 +100,8 @@ static const char *dim_text(Printer *p, Dim d) {
     return each == 1 ? name : print_text(p, "%lld * %s", (long long)each, name);
 }
 
-static const char *limit_text(Printer *p, const LoopVar *v) {
-    const char *extent = dim_text(p, v->extent);
+const char *print_limit(Printer *p, const LoopVar *v) {
+    const char *extent = print_dim(p, v->extent);
     if (!v->base)
         return extent;
     int64_t base;
@@ -109,13 +109,13 @@ static const char *limit_text(Printer *p, const LoopVar *v) {
     if (ix_is_const(at, &base) && !v->total.count)
         return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
     if (ix_is_const(at, &base) && base == 0)
-        return print_text(p, "rt_less(%s, %s)", extent, dim_text(p, v->total));
-    return print_text(p, "rt_less(%s, %s - %s)", extent, dim_text(p, v->total),
+        return print_text(p, "rt_less(%s, %s)", extent, print_dim(p, v->total));
+    return print_text(p, "rt_less(%s, %s - %s)", extent, print_dim(p, v->total),
                       print_term(p, at));
 }
 
 /* The extent when it is known now, else -1. */
-static int64_t known_limit(Printer *p, const LoopVar *v) {
+int64_t print_known_limit(Printer *p, const LoopVar *v) {
     int64_t base;
     if (v->extent.count)
         return -1;
@@ -140,7 +140,7 @@ static const char *vector_type(DType t) {
     return t == DT_F32 ? "v8" : "v8i";
 }
 
-static const char *scalar_type(DType t) {
+const char *print_scalar_type(DType t) {
     return t == DT_BOOL ? "bool" : c_type(t);
 }
 
@@ -148,7 +148,7 @@ static bool is_lanes(const Printer *p, const Local *l) {
     return l->lanes && !p->one;
 }
 
-static const char *extents_text(Printer *p, const Local *l) {
+const char *print_extents(Printer *p, const Local *l) {
     Text t = {.arena = p->arena};
     for (int i = 0; i < l->rank; i++)
         text_printf(&t, "[%lld]", (long long)l->extent[i]);
@@ -157,7 +157,7 @@ static const char *extents_text(Printer *p, const Local *l) {
 
 static void print_let_array(Printer *p, const Local *l) {
     emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_name(p, l, l->name),
-              extents_text(p, l));
+              print_extents(p, l));
 }
 
 static void print_let(Printer *p, const Stmt *st) {
@@ -167,7 +167,7 @@ static void print_let(Printer *p, const Stmt *st) {
         return;
     }
     const char *value = print_expr(p, st->value, is_lanes(p, l));
-    const char *type = is_lanes(p, l) ? vector_type(l->dtype) : scalar_type(l->dtype);
+    const char *type = is_lanes(p, l) ? vector_type(l->dtype) : print_scalar_type(l->dtype);
     emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", type,
               print_new_name(p, l, l->name), value);
 }
@@ -181,7 +181,7 @@ static int64_t array_elements(const Local *l) {
 }
 
 /* Zeros as C writes them for any array. */
-static const char *zeros(Printer *p, int rank) {
+const char *print_zeros(Printer *p, int rank) {
     const char *s = "0";
     for (int i = 0; i < rank; i++)
         s = print_text(p, "{%s}", s);
@@ -195,15 +195,15 @@ static void print_fill(Printer *p, const Stmt *st) {
     const char *type = lanes ? vector_type(l->dtype) : c_type(l->dtype);
     const char *value = print_expr(p, st->value, lanes), *name = print_new_name(p, l, l->name);
     if (l->rank == 0) {
-        emit_line(&p->e, "%s %s = %s;", lanes ? type : scalar_type(l->dtype), name, value);
+        emit_line(&p->e, "%s %s = %s;", lanes ? type : print_scalar_type(l->dtype), name, value);
         return;
     }
     int64_t n = array_elements(l) * (l->lanes && !lanes ? 8 : 1);
     const char *extents = l->lanes && !lanes ? print_text(p, "[%lld]", (long long)n)
-                                             : extents_text(p, l);
+                                             : print_extents(p, l);
     if (zero) {
         emit_line(&p->e, "%s %s%s = %s;", type, name, extents,
-                  zeros(p, lanes ? l->rank + 1 : l->lanes ? 1 : l->rank));
+                  print_zeros(p, lanes ? l->rank + 1 : l->lanes ? 1 : l->rank));
         return;
     }
     if (!lanes) {
@@ -253,7 +253,7 @@ static void print_join_lanes(Printer *p, const Stmt *st) {
         value = print_text(p, "rt_%s_%s(%s)", op, dtype_name(l->dtype), from);
     else
         value = print_text(p, "rt_%s32%s(%s)", op, l->dtype == DT_F32 ? "" : "i", from);
-    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", scalar_type(l->dtype),
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", print_scalar_type(l->dtype),
               print_new_name(p, l, l->name), value);
 }
 
@@ -383,7 +383,7 @@ static void lanes_of_known(Printer *p, const Stmt *st, int64_t n) {
 }
 
 static void lanes_of_unknown(Printer *p, const Stmt *st) {
-    const char *end = limit_text(p, st->var);
+    const char *end = print_limit(p, st->var);
     if (strpbrk(end, " (")) {
         const char *limit = end;
         end = print_new_name(p, &st->body, "end");
@@ -410,7 +410,7 @@ static void lanes_of_unknown(Printer *p, const Stmt *st) {
 static void print_lane_loop(Printer *p, const Stmt *st) {
     const LoopVar *outer = p->lane;
     p->lane = st->var;
-    int64_t n = known_limit(p, st->var);
+    int64_t n = print_known_limit(p, st->var);
     if (n >= 0)
         lanes_of_known(p, st, n);
     else
@@ -430,7 +430,7 @@ static void print_tiles(Printer *p, const Stmt *st, const char *name) {
     long long T = (long long)st->var->extent.n;
     const char *end = print_text(p, "rt_tile(t + 1, n, %lld)", T);
     if (st->var->extent.count)
-        end = print_text(p, "rt_less(%s, %s)", end, dim_text(p, st->var->extent));
+        end = print_text(p, "rt_less(%s, %s)", end, print_dim(p, st->var->extent));
     const char *last = print_new_name(p, st, "last");
     emit_line(&p->e, "const int %s = %s;", last, end);
     emit_begin(&p->e, "for (int %s = rt_tile(t, n, %lld); %s < %s; %s++)", name, T, name, last,
@@ -452,7 +452,7 @@ static void print_loop(Printer *p, const Stmt *st) {
         print_tiles(p, st, print_new_name(p, v, v->name));
         names++; /* `last` stays in the open block */
     } else {
-        const char *limit = limit_text(p, v), *name = print_new_name(p, v, v->name);
+        const char *limit = print_limit(p, v), *name = print_new_name(p, v, v->name);
         if (v->unroll > 1)
             emit_line(&p->e, "RT_UNROLL(%d)", v->unroll);
         emit_begin(&p->e, "for (int %s = 0; %s < %s; %s++)", name, name, limit, name);
@@ -496,7 +496,10 @@ static void print_statement(Printer *p, const Stmt *st) {
     case ST_FAULT:
         print_fault(p, st);
         return;
+    case ST_BARRIER:
+        break;
     }
+    bug("statement of another target in kernel %s", p->kernel->name);
 }
 
 static void print_block(Printer *p, const Block *b) {
@@ -611,7 +614,7 @@ static bool writes_buffer(const Kernel *k, const Buffer *b) {
 }
 
 /* Two pointers may be equal where one kernel may write over what it reads. */
-static bool has_element_reads(const Kernel *k) {
+bool print_may_alias(const Kernel *k) {
     for (int i = 0; i < k->reads.n; i++)
         if (k->reads.at[i].element)
             return true;
@@ -619,7 +622,7 @@ static bool has_element_reads(const Kernel *k) {
 }
 
 /* Each buffer once: what is read first, then what is only written. */
-static int kernel_buffers(const Kernel *k, const Buffer **out) {
+int print_buffers_of(const Kernel *k, const Buffer **out) {
     int n = 0;
     for (int i = 0; i < k->reads.n; i++)
         out[n++] = k->reads.at[i].buffer;
@@ -634,11 +637,11 @@ static int kernel_buffers(const Kernel *k, const Buffer **out) {
 }
 
 /* "a, b, c" grows by one. */
-static void add_item(Text *list, const char *item) {
+void print_item(Text *list, const char *item) {
     text_printf(list, "%s%s", list->n ? ", " : "", item);
 }
 
-static const char *parameter_of(Printer *p, const Buffer *b, bool restricted) {
+const char *print_parameter(Printer *p, const Buffer *b, bool restricted) {
     Text one = {.arena = p->arena};
     const char *name = print_new_name(p, b, b->name);
     int64_t extent[3];
@@ -652,47 +655,57 @@ static const char *parameter_of(Printer *p, const Buffer *b, bool restricted) {
 static const char *parameters(Printer *p) {
     const Kernel *k = p->kernel;
     const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
-    int n = kernel_buffers(k, buffer);
+    int n = print_buffers_of(k, buffer);
     Text list = {.arena = p->arena};
     for (int i = 0; i < n; i++)
-        add_item(&list, parameter_of(p, buffer[i], !has_element_reads(k)));
+        print_item(&list, print_parameter(p, buffer[i], !print_may_alias(k)));
     p->buffers = n;
     for (int i = 0; i < k->sources.n; i++) {
         const char *name = print_text(p, "src_%s", c_source_name(p->arena, k->sources.at[i]));
-        add_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(k->sources.at[i]->dtype),
+        print_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(k->sources.at[i]->dtype),
                                    print_new_name(p, k->sources.at[i], name)));
     }
     for (int i = 0; i < k->scalars.n; i++)
-        add_item(&list, print_text(p, "%s %s", scalar_type(k->scalars.at[i]->dtype),
+        print_item(&list, print_text(p, "%s %s", print_scalar_type(k->scalars.at[i]->dtype),
                                    print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));
     for (int i = 0; i < k->counts.n; i++)
-        add_item(&list, print_text(p, "int %s",
+        print_item(&list, print_text(p, "int %s",
                                    print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
     if (k->seed)
-        add_item(&list, "uint64_t seed");
+        print_item(&list, "uint64_t seed");
     for (int i = 0; i < k->places.n; i++)
-        add_item(&list, print_text(p, "uint32_t %s",
+        print_item(&list, print_text(p, "uint32_t %s",
                                    print_new_name(p, &k->places.at[i], "place")));
     if (k->check)
-        add_item(&list, "struct rt *rt, int64_t step");
+        print_item(&list, "struct rt *rt, int64_t step");
     for (int i = 0; i < k->faults.n; i++)
-        add_item(&list, print_text(p, "int %s", print_new_name(p, &k->faults.at[i], "node")));
+        print_item(&list, print_text(p, "int %s", print_new_name(p, &k->faults.at[i], "node")));
     if (k->tiles > 1)
-        add_item(&list, "int t, int n");
+        print_item(&list, "int t, int n");
     return list.n ? list.at : "void";
+}
+
+void print_tables(Printer *p) {
+    Uses uses = {0};
+    scan_block(p, &uses, &p->kernel->nest->body);
+    for (int i = 0; i < uses.tables.n; i++)
+        print_table(p, uses.tables.at[i]);
+}
+
+static bool is_wide(Printer *p) {
+    Uses uses = {0};
+    scan_block(p, &uses, &p->kernel->nest->body);
+    return uses.wide;
 }
 
 void c_print_kernel(Text *out, const Kernel *k) {
     Printer p = {.arena = out->arena, .kernel = k};
-    Uses uses = {0};
     p.e.text.arena = out->arena;
-    scan_block(&p, &uses, &k->nest->body);
-    p.one = uses.wide;
+    p.one = is_wide(&p);
     if (k->note && *k->note)
         emit_line(&p.e, "/* %s */", k->note);
     emit_begin(&p.e, "RT_KERNEL void %s(%s)", k->name, parameters(&p));
-    for (int i = 0; i < uses.tables.n; i++)
-        print_table(&p, uses.tables.at[i]);
+    print_tables(&p);
     print_block(&p, &k->nest->body);
     emit_end(&p.e, "");
     text_addn(out, p.e.text.at, p.e.text.n);
@@ -701,28 +714,28 @@ void c_print_kernel(Text *out, const Kernel *k) {
 void c_print_call(Text *out, const Kernel *k, const CallNames *names) {
     Arena *a = out->arena;
     const Buffer **buffer = NEW_ARRAY(a, const Buffer *, k->reads.n + k->writes.n + 1);
-    int n = kernel_buffers(k, buffer);
+    int n = print_buffers_of(k, buffer);
     Text list = {.arena = a};
     for (int i = 0; i < n; i++)
-        add_item(&list, names ? names->buffer(names->arg, buffer[i])
+        print_item(&list, names ? names->buffer(names->arg, buffer[i])
                               : arena_printf(a, "at_%s(nn)", buffer[i]->name));
     for (int i = 0; i < k->sources.n; i++)
-        add_item(&list, arena_printf(a, "at_src_%s(nn)", c_source_name(a, k->sources.at[i])));
+        print_item(&list, arena_printf(a, "at_src_%s(nn)", c_source_name(a, k->sources.at[i])));
     for (int i = 0; i < k->scalars.n; i++)
-        add_item(&list, arena_printf(a, "nn->scalars.%s", k->scalars.at[i]->name));
+        print_item(&list, arena_printf(a, "nn->scalars.%s", k->scalars.at[i]->name));
     for (int i = 0; i < k->counts.n; i++)
-        add_item(&list, arena_printf(a, "(int)nn->counts.%s", k->counts.at[i]->name));
+        print_item(&list, arena_printf(a, "(int)nn->counts.%s", k->counts.at[i]->name));
     if (k->seed)
-        add_item(&list, "nn->rt.seed");
+        print_item(&list, "nn->rt.seed");
     for (int i = 0; i < k->places.n; i++)
-        add_item(&list, names ? names->place(names->arg, i)
+        print_item(&list, names ? names->place(names->arg, i)
                               : arena_printf(a, "0x%08xu", k->places.at[i]));
     if (k->check)
-        add_item(&list, "&nn->rt, nn->step");
+        print_item(&list, "&nn->rt, nn->step");
     for (int i = 0; i < k->faults.n; i++)
-        add_item(&list, names ? names->fault(names->arg, i)
+        print_item(&list, names ? names->fault(names->arg, i)
                               : arena_printf(a, "%d", k->faults.at[i]));
     if (k->tiles > 1)
-        add_item(&list, "t, n");
+        print_item(&list, "t, n");
     text_printf(out, "%s(%s);", k->name, list.n ? list.at : "");
 }

@@ -36,6 +36,26 @@ typedef struct Printer {
 const char *print_name(const Printer *p, const void *of);
 const char *print_new_name(Printer *p, const void *of, const char *wanted);
 
+/* A run-time extent; the number of rounds of a loop, also where it is known now (else -1). */
+const char *print_dim(Printer *p, Dim d);
+const char *print_limit(Printer *p, const LoopVar *v);
+int64_t print_known_limit(Printer *p, const LoopVar *v);
+/* The type of one number: bool for DT_BOOL. */
+const char *print_scalar_type(DType t);
+/* Each buffer once: what is read first, then what is only written. */
+int print_buffers_of(const Kernel *k, const Buffer **out);
+/* Two pointers may be equal where one kernel may write over what it reads. */
+bool print_may_alias(const Kernel *k);
+/* The declaration of a buffer as a parameter. */
+const char *print_parameter(Printer *p, const Buffer *b, bool restricted);
+/* "a, b, c" grows by one. */
+void print_item(Text *list, const char *item);
+/* "[4][16]" of a local; zeros as C writes them for any array: "{{0}}". */
+const char *print_extents(Printer *p, const Local *l);
+const char *print_zeros(Printer *p, int rank);
+/* Lists of constants of the program stand in the text. */
+void print_tables(Printer *p);
+
 /* A subscript with what is fixed put in; the lane variable stands for the first lane. */
 const char *print_ix(Printer *p, const Ix *x);
 /* The same where it is a term, and where it is a factor. */

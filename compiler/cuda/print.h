@@ -23,7 +23,5 @@ void cuda_print_kernel(Text *out, const Kernel *k);
 /* RT_LAUNCH(name, grid, block, 0, stream, …): an expression of type cudaError_t, without
  * semicolon. */
 void cuda_print_launch(Text *out, const Kernel *k, const char *stream);
-/* Blocks of the grid and threads of a block that it is launched with. */
-void cuda_geometry(const Kernel *k, int64_t grid[3], int block[3]);
 
 #endif

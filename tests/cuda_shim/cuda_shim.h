@@ -16,7 +16,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /* ---- words of the language ------------------------------------------------------------------- */
 
@@ -88,35 +87,15 @@ template <class... P> struct shim_call_of final : shim_call {
     }
 };
 
-/* The launch that is written around a call of this one passes a kernel these bytes. When that is
- * said of all its pointers, the build `memory` lets it touch nothing else of their allocations. */
-void shim_note_buffer(const void *p, size_t bytes);
-template <class T> inline T *shim_buffer(T *p, size_t bytes) {
-    shim_note_buffer(p, bytes);
-    return p;
-}
-#define RT_BUFFER(p, bytes) shim_buffer((p), (bytes))
-
-inline void shim_note_argument(std::vector<const void *> *pointers, const volatile void *p) {
-    pointers->push_back(const_cast<const void *>(p));
-}
-template <class T>
-inline std::enable_if_t<!std::is_pointer<T>::value> shim_note_argument(std::vector<const void *> *,
-                                                                       const T &) {
-}
-
-cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call,
-                                const std::vector<const void *> &pointers, dim3 grid, dim3 block,
-                                size_t shared, cudaStream_t stream);
+cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call, dim3 grid,
+                                dim3 block, size_t shared, cudaStream_t stream);
 
 template <class... P, class... A>
 inline cudaError_t shim_launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
                                size_t shared, cudaStream_t stream, A... a) {
     static_assert(sizeof...(P) == sizeof...(A), "a launch with the kernel's number of arguments");
-    std::vector<const void *> pointers;
-    (shim_note_argument(&pointers, a), ...);
-    return shim_enqueue_kernel(name, std::make_shared<shim_call_of<P...>>(kernel, a...), pointers,
-                               grid, block, shared, stream);
+    return shim_enqueue_kernel(name, std::make_shared<shim_call_of<P...>>(kernel, a...), grid,
+                               block, shared, stream);
 }
 
 #define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \

@@ -159,11 +159,10 @@ static cudaError_t check_shape(const Kernel &k) {
     return cudaSuccess;
 }
 
-cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call,
-                                const std::vector<const void *> &pointers, dim3 grid, dim3 block,
-                                size_t shared, cudaStream_t stream) {
+cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call, dim3 grid,
+                                dim3 block, size_t shared, cudaStream_t stream) {
     const Guard guard(api_lock);
-    const Kernel kernel = {name, std::move(call), grid, block, shared, take_buffers(pointers)};
+    const Kernel kernel = {name, std::move(call), grid, block, shared};
     if (const cudaError_t problem = check_shape(kernel))
         return problem;
     Op op;

@@ -25,7 +25,7 @@ KernelCase *case_new(DType real) {
 }
 
 void case_free(KernelCase *c) {
-    static const char *const name[] = {"k.c", "k", "in", "out", "log"};
+    static const char *const name[] = {"k.c", "k", "in", "out", "log", "k.cu", "ku", "outu"};
     for (int i = 0; i < COUNT_OF(name) && !getenv("KEEP_KERNELS"); i++)
         unlink(arena_printf(c->arena, "%s/%s", c->folder, name[i]));
     rmdir(c->folder);
@@ -139,6 +139,8 @@ typedef struct Expected {
     const Buffer *buffer;
     const Tensor *value, *rough; /* f64 and f32 */
     DType dtype;
+    const Node *node;
+    const Home *home; /* of a write */
 } Expected;
 typedef VEC(Expected) ExpectedVec;
 
@@ -161,7 +163,8 @@ static void run_oracle(KernelCase *c, bool single, ExpectedVec *out) {
             if (single)
                 out->at[at++].rough = v;
             else
-                vec_push(c->arena, out, (Expected){b ? b->name : "?", b, v, NULL, n->dtype});
+                vec_push(c->arena, out, (Expected){b ? b->name : "?", b, v, NULL, n->dtype, n,
+                                                   write ? w->home : NULL});
         }
         for (int i = 0; i < region->writes.n; i++)
             c->contents.at[region->writes.at[i].home->id] =
@@ -222,7 +225,8 @@ static void print_runs(KernelCase *c, Text *out, const ExpectedVec *want) {
     text_add(out, "}\n#include \"runtime/rt_end.h\"\nstatic struct nn state;\n");
     text_add(out, "int main(int argc, char **argv) {\n    struct nn *nn = &state;\n    FILE *f = "
                   "fopen(argv[argc - 2], \"rb\");\n"
-                  "    double x;\n    nn->rt.seed = 42;\n    nn->rt.fault.node = -1;\n");
+                  "    double x;\n    rt_flush_denormals();\n    nn->rt.seed = 42;\n"
+                  "    nn->rt.fault.node = -1;\n");
     for (int i = 0; i < c->scalars.n; i++)
         text_printf(out, "    nn->scalars.%s = %.17g;\n", c->compiler.program->scalars.at[i]->name,
                     c->scalars.at[i]);
@@ -314,6 +318,19 @@ static const char *compare(KernelCase *c, const ExpectedVec *want, const double 
     return NULL;
 }
 
+static const char *build_folder(void) {
+    const char *folder = getenv("BUILD");
+    return folder ? folder : "build";
+}
+
+static const char *check_cuda(KernelCase *c, const ExpectedVec *want) {
+    CaseValue *value = NEW_ARRAY(c->arena, CaseValue, want->n + 1);
+    for (int i = 0; i < want->n; i++)
+        value[i] = (CaseValue){want->at[i].node, want->at[i].home,
+                               shape_elements(&want->at[i].value->shape)};
+    return case_check_cuda(c, getenv("CASE_CUDA"), build_folder(), want->n, value);
+}
+
 const char *case_check(KernelCase *c) {
     static const int threads[] = {1, 2, 7};
     ExpectedVec want = {0};
@@ -329,8 +346,8 @@ const char *case_check(KernelCase *c) {
     if (!write_program(c, &want))
         return strerror(errno);
     if (system(arena_printf(c->arena,
-                            "gcc -O1 -Wall -Wextra -Werror -I. -o %s/k %s/k.c -lm -pthread",
-                            c->folder, c->folder)) != 0)
+                            "gcc -O1 -Wall -Wextra -Werror -I. -I%s -o %s/k %s/k.c -lm -pthread",
+                            build_folder(), c->folder, c->folder)) != 0)
         return arena_printf(c->arena, "%s/k.c does not compile", c->folder);
     for (int i = 0; i < COUNT_OF(threads); i++) {
         const char *wrong = run_program(c, threads[i], &values, &n);
@@ -345,5 +362,5 @@ const char *case_check(KernelCase *c) {
         if (memcmp(first, values, n * sizeof *values) != 0)
             return arena_printf(c->arena, "other bits with %d threads (%s)", threads[i], c->folder);
     }
-    return NULL;
+    return getenv("CASE_CUDA") ? check_cuda(c, &want) : NULL;
 }

@@ -35,4 +35,15 @@ int case_lower(KernelCase *c);
 const char *case_check(KernelCase *c);
 void case_free(KernelCase *c);
 
+/* A value that the compiled program writes out: of a node, or of a written home. */
+typedef struct CaseValue {
+    const Node *node;
+    const Home *home;
+    int64_t elements;
+} CaseValue;
+/* The same values by CUDA kernels (kernel_cuda.c): NULL, or what is wrong. After case_check's
+ * program has left its own. `shim`, `build`: folders. */
+const char *case_check_cuda(KernelCase *c, const char *shim, const char *build, int n,
+                            const CaseValue *want);
+
 #endif

@@ -1,0 +1,437 @@
+/* print_kernel.c: a kernel's nest as a __global__ function (loop.h: threads).
+ *
+ * Expressions are printed by c/print_expr.c, one number at a time. What a row or a block stores
+ * outside of its lanes is stored by its first thread.
+ */
+#include "../c/print_kernel.h"
+#include "geometry.h"
+
+typedef struct Cuda {
+    Printer p;
+    Geometry g;
+    int in_tile, in_warp, in_thread; /* open loops; in_thread: what follows is one thread's own */
+} Cuda;
+
+/* ---- blocks ---- */
+
+static void print_block(Cuda *c, const Block *b);
+
+static void print_scope(Cuda *c, const Block *b) {
+    int names = c->p.names.n;
+    print_block(c, b);
+    c->p.names.n = names;
+}
+
+/* The body under a condition; NULL: always. At the end of the function the others go. */
+static void print_guarded(Cuda *c, const Stmt *st, const char *condition, const char *opposite) {
+    const Block *all = &c->p.kernel->nest->body;
+    bool last = st == all->stmts.at[all->stmts.n - 1];
+    if (condition && last) {
+        emit_begin(&c->p.e, "if (%s)", opposite);
+        emit_line(&c->p.e, "return;");
+        emit_end(&c->p.e, "");
+    } else if (condition) {
+        emit_begin(&c->p.e, "if (%s)", condition);
+        print_scope(c, &st->body);
+        emit_end(&c->p.e, "");
+        return;
+    }
+    print_block(c, &st->body);
+}
+
+/* Only where the name is below the loop's extent; `exact`: it always is. */
+static void print_below(Cuda *c, const Stmt *st, const char *name, bool exact) {
+    Printer *p = &c->p;
+    const LoopVar *v = st->var;
+    if (exact && !v->extent.count) {
+        print_guarded(c, st, NULL, NULL);
+        return;
+    }
+    const char *limit = print_dim(p, v->extent);
+    print_guarded(c, st, print_text(p, "%s < %s", name, limit),
+                  print_text(p, "%s >= %s", name, limit));
+}
+
+/* ---- loops ---- */
+
+static void print_for(Cuda *c, const Stmt *st, const char *from, const char *step) {
+    Printer *p = &c->p;
+    if (st->var->extent.n == 1 && print_known_limit(p, st->var) == 1) {
+        print_block(c, &st->body); /* its variable stands nowhere */
+        return;
+    }
+    int names = p->names.n;
+    const char *limit = print_limit(p, st->var);
+    if (st->var->base && print_known_limit(p, st->var) < 0) {
+        const char *end = print_new_name(p, &st->body, "end");
+        emit_line(&p->e, "const int %s = %s;", end, limit);
+        limit = end;
+        names++; /* stays in the open block */
+    }
+    const char *name = print_new_name(p, st->var, st->var->name);
+    const char *next = step ? print_text(p, "%s += %s", name, step) : print_text(p, "%s++", name);
+    int64_t unroll = st->var->kind == LOOP_UNROLL ? st->var->extent.n : st->var->unroll;
+    if (unroll > 1)
+        emit_line(&p->e, "RT_UNROLL(%lld)", (long long)unroll);
+    emit_begin(&p->e, "for (int %s = %s; %s < %s; %s)", name, from, name, limit, next);
+    print_block(c, &st->body);
+    emit_end(&p->e, "");
+    p->names.n = names;
+}
+
+/* Rounds shared among `workers` named `worker`: one each, or each takes every so-manieth. */
+static void print_shared(Cuda *c, const Stmt *st, const char *worker, int workers) {
+    Printer *p = &c->p;
+    int64_t n = print_known_limit(p, st->var);
+    if (n < 0 || n > workers) {
+        print_for(c, st, worker, print_text(p, "%d", workers));
+        return;
+    }
+    int names = p->names.n;
+    vec_push(p->arena, &p->names, (PrintName){st->var, worker});
+    if (n < workers) {
+        emit_begin(&p->e, n == 1 ? "if (%s == 0)" : "if (%s < %lld)", worker, (long long)n);
+        print_block(c, &st->body);
+        emit_end(&p->e, "");
+        p->names.n = names;
+    } else {
+        print_block(c, &st->body); /* its names stay in the open block */
+    }
+}
+
+/* The variable of a loop of one round stands nowhere. */
+static bool is_once(const LoopVar *v) {
+    return v->extent.n == 1 && !v->extent.count;
+}
+
+static void print_tile(Cuda *c, const Stmt *st) {
+    static const char axis[] = "xyz";
+    Printer *p = &c->p;
+    const char *name = print_new_name(p, st->var, st->var->name);
+    int i = 0;
+    while (c->g.tile[i] != st->var)
+        i++;
+    if (!is_once(st->var))
+        emit_line(&p->e, "const int %s = (int)blockIdx.%c;", name, axis[c->g.tiles - 1 - i]);
+    c->in_tile++;
+    print_below(c, st, name, true);
+    c->in_tile--;
+}
+
+static void print_thread(Cuda *c, const Stmt *st) {
+    static const char axis[] = "xy";
+    Printer *p = &c->p;
+    const char *name = print_new_name(p, st->var, st->var->name);
+    int i = st->var == c->g.thread[0] ? 0 : 1;
+    if (!is_once(st->var))
+        emit_line(&p->e, "const int %s = (int)threadIdx.%c;", name, axis[c->g.threads - 1 - i]);
+    c->in_thread++;
+    print_block(c, &st->body);
+    c->in_thread--;
+}
+
+/* A row for each warp of the grid, or rounds for the warps of a block. */
+static void print_warp(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    c->in_warp++;
+    if (c->in_tile) {
+        print_shared(c, st, "warp", c->g.warps);
+    } else {
+        const char *name = print_new_name(p, st->var, st->var->name);
+        bool exact = st->var->extent.n == c->g.grid[0] * c->g.warps;
+        if (!is_once(st->var))
+            emit_line(&p->e, "const int %s = (int)(%d * blockIdx.x + threadIdx.x / 32);", name,
+                      c->g.warps);
+        print_below(c, st, name, exact);
+    }
+    c->in_warp--;
+}
+
+static void print_lane(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    c->in_thread++;
+    if (c->g.warps) {
+        print_shared(c, st, "lane", 32);
+    } else {
+        const char *name = print_new_name(p, st->var, st->var->name);
+        emit_line(&p->e, "const int %s = (int)(%d * blockIdx.x + threadIdx.x);", name,
+                  c->g.block[0]);
+        print_below(c, st, name, st->var->extent.n == c->g.grid[0] * c->g.block[0]);
+    }
+    c->in_thread--;
+}
+
+static void print_at(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    const LoopVar *v = st->var;
+    int64_t lo, hi;
+    ix_range(v->at, &lo, &hi);
+    if (lo < 0)
+        bug("position %s of kernel %s may be negative", v->name, p->kernel->name);
+    const char *at = print_ix(p, v->at), *name = print_new_name(p, v, v->name);
+    bool always = v->promised || hi < v->extent.n;
+    if (!always || !is_once(v))
+        emit_line(&p->e, "const int %s = %s;", name, at);
+    print_below(c, st, name, always);
+}
+
+static void print_loop(Cuda *c, const Stmt *st) {
+    switch (st->var->kind) {
+    case LOOP_TILE:
+        print_tile(c, st);
+        return;
+    case LOOP_THREAD:
+        print_thread(c, st);
+        return;
+    case LOOP_WARP:
+        print_warp(c, st);
+        return;
+    case LOOP_LANE:
+        print_lane(c, st);
+        return;
+    case LOOP_AT:
+        print_at(c, st);
+        return;
+    case LOOP_SEQ:
+    case LOOP_UNROLL:
+        print_for(c, st, "0", NULL);
+        return;
+    }
+}
+
+/* ---- statements ---- */
+
+static void print_array(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    const Local *l = st->local;
+    const char *zeros =
+        st->kind == ST_FILL ? print_text(p, " = %s", print_zeros(p, l->rank)) : "";
+    emit_line(&p->e, "%s%s %s%s%s;", l->shared ? "__shared__ __align__(16) " : "",
+              c_type(l->dtype), print_new_name(p, l, l->name), print_extents(p, l), zeros);
+}
+
+static void print_let(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    const Local *l = st->local;
+    if (!st->value || (l->rank && !l->lanes)) {
+        print_array(c, st);
+        return;
+    }
+    const char *value = print_expr(p, st->value, false);
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", print_scalar_type(l->dtype),
+              print_new_name(p, l, l->name), value);
+}
+
+/* Element e of a row goes to lane e mod 32: the thread that has it. */
+static void print_accumulate(Cuda *c, const Stmt *st) {
+    print_join(&c->p, st->op, print_name(&c->p, st->local), st->value);
+}
+
+static void print_join_lanes(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    const Local *l = st->local;
+    const char *value = print_text(p, "rt_warp_%s_%s(%s)", op_info[st->op].name,
+                                   l->dtype == DT_BOOL ? "u8" : dtype_name(l->dtype),
+                                   print_name(p, st->from));
+    emit_line(&p->e, "%s%s %s = %s;", l->changes ? "" : "const ", print_scalar_type(l->dtype),
+              print_new_name(p, l, l->name), value);
+}
+
+/* The thread that acts for what stands outside of lanes; NULL: this one. */
+static const char *first_thread(const Cuda *c) {
+    if (c->in_thread || (c->g.warps == 0 && c->g.threads == 0))
+        return NULL;
+    return c->in_warp ? "lane == 0" : "threadIdx.x == 0";
+}
+
+static void print_fault(Cuda *c, const Stmt *st) {
+    Printer *p = &c->p;
+    const char *when = print_expr(p, st->value, false), *first = first_thread(c);
+    const char *node = print_name(p, &p->kernel->faults.at[kernel_fault(p->kernel, st->node)]);
+    if (first)
+        when = print_text(p, "%s && (%s)", first, when);
+    emit_begin(&p->e, "if (%s)", when);
+    emit_line(&p->e, "rt_fault_raise_%s(fault, %s, %s, block->step);",
+              dtype_name(st->with->dtype), node, print_expr(p, st->with, false));
+    emit_end(&p->e, "");
+}
+
+static void print_if(Cuda *c, const Stmt *st) {
+    emit_begin(&c->p.e, "if (%s)", print_expr(&c->p, st->value, false));
+    print_scope(c, &st->body);
+    emit_end(&c->p.e, "");
+}
+
+static void print_statement(Cuda *c, const Stmt *st) {
+    switch (st->kind) {
+    case ST_LOOP:
+        print_loop(c, st);
+        return;
+    case ST_LET:
+    case ST_FILL:
+        print_let(c, st);
+        return;
+    case ST_SET:
+        print_assign(&c->p, st, false);
+        return;
+    case ST_STORE:
+        print_store(&c->p, st);
+        return;
+    case ST_GATHER_LANES:
+        print_accumulate(c, st);
+        return;
+    case ST_JOIN_LANES:
+        print_join_lanes(c, st);
+        return;
+    case ST_IF:
+        print_if(c, st);
+        return;
+    case ST_FAULT:
+        print_fault(c, st);
+        return;
+    case ST_BARRIER:
+        emit_line(&c->p.e, "__syncthreads();");
+        return;
+    case ST_TRANSPOSE:
+        break;
+    }
+    bug("statement of another target in kernel %s", c->p.kernel->name);
+}
+
+static bool is_seen_by_others(const Stmt *st) {
+    return st->kind == ST_STORE || (st->kind == ST_SET && st->local->shared);
+}
+
+static void print_block(Cuda *c, const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        const char *first = is_seen_by_others(b->stmts.at[i]) ? first_thread(c) : NULL;
+        if (!first) {
+            print_statement(c, b->stmts.at[i]);
+            continue;
+        }
+        emit_begin(&c->p.e, "if (%s)", first);
+        for (; i < b->stmts.n && is_seen_by_others(b->stmts.at[i]); i++)
+            print_statement(c, b->stmts.at[i]);
+        i--;
+        emit_end(&c->p.e, "");
+    }
+}
+
+/* ---- functions ---- */
+
+static bool needs_block(const Kernel *k) {
+    return k->scalars.n || k->counts.n || k->seed || k->check;
+}
+
+static const char *parameters(Printer *p) {
+    const Kernel *k = p->kernel;
+    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
+    int n = print_buffers_of(k, buffer);
+    Text list = {.arena = p->arena};
+    for (int i = 0; i < n; i++)
+        print_item(&list, print_parameter(p, buffer[i], !print_may_alias(k)));
+    for (int i = 0; i < k->sources.n; i++) {
+        const DataSource *s = k->sources.at[i];
+        const char *name = print_text(p, "src_%s", c_source_name(p->arena, s));
+        print_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(s->dtype),
+                                     print_new_name(p, s, name)));
+    }
+    if (needs_block(k))
+        print_item(&list, "const struct nn_block *rt_restrict block");
+    for (int i = 0; i < k->places.n; i++)
+        print_item(&list, print_text(p, "uint32_t %s",
+                                     print_new_name(p, &k->places.at[i], "place")));
+    if (k->check || k->obeys)
+        print_item(&list, "struct rt_fault *fault");
+    for (int i = 0; i < k->faults.n; i++)
+        print_item(&list, print_text(p, "int %s", print_new_name(p, &k->faults.at[i], "node")));
+    return list.n ? list.at : "void";
+}
+
+/* What the kernel needs of the block. */
+static void print_block_values(Printer *p) {
+    const Kernel *k = p->kernel;
+    for (int i = 0; i < k->scalars.n; i++) {
+        const Scalar *s = k->scalars.at[i];
+        emit_line(&p->e, "const %s %s = block->scalars.%s;", print_scalar_type(s->dtype),
+                  print_new_name(p, s, s->name), s->name);
+    }
+    for (int i = 0; i < k->counts.n; i++) {
+        const Count *s = k->counts.at[i];
+        emit_line(&p->e, "const int %s = (int)block->counts.%s;", print_new_name(p, s, s->name),
+                  s->name);
+    }
+    if (k->seed)
+        emit_line(&p->e, "const uint64_t seed = block->seed;");
+}
+
+/* Names that the text uses by itself. */
+static void reserve_names(Cuda *c) {
+    static const char *const names[] = {"block", "fault", "lane", "warp"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        print_new_name(&c->p, names[i], names[i]);
+}
+
+static void print_head(Cuda *c) {
+    Printer *p = &c->p;
+    const Geometry *g = &c->g;
+    const Kernel *k = p->kernel;
+    int threads = g->block[0] * g->block[1] * g->block[2];
+    if (k->note && *k->note)
+        emit_line(&p->e, "/* %s */", k->note);
+    emit_line(&p->e, "__global__ void __launch_bounds__(%d)", threads);
+    emit_begin(&p->e, "%s(%s)", k->name, parameters(p));
+    if (k->obeys) {
+        emit_begin(&p->e, "if (fault->node >= 0)");
+        emit_line(&p->e, "return;");
+        emit_end(&p->e, "");
+    }
+    print_block_values(p);
+    if (g->warps == 1)
+        emit_line(&p->e, "const int lane = (int)threadIdx.x;");
+    else if (g->warps)
+        emit_line(&p->e, "const int %slane = (int)threadIdx.x %% 32;",
+                  g->tiles ? "warp = (int)threadIdx.x / 32, " : "");
+}
+
+void cuda_print_kernel(Text *out, const Kernel *k) {
+    Cuda c = {.p = {.arena = out->arena, .kernel = k, .one = true}, .g = geometry_of(k)};
+    c.p.e.text.arena = out->arena;
+    reserve_names(&c);
+    print_head(&c);
+    print_tables(&c.p);
+    print_block(&c, &k->nest->body);
+    emit_end(&c.p.e, "");
+    text_addn(out, c.p.e.text.at, c.p.e.text.n);
+}
+
+static const char *dim3_text(Arena *a, int64_t x, int64_t y, int64_t z) {
+    if (z > 1)
+        return arena_printf(a, "dim3(%lld, %lld, %lld)", (long long)x, (long long)y, (long long)z);
+    if (y > 1)
+        return arena_printf(a, "dim3(%lld, %lld)", (long long)x, (long long)y);
+    return arena_printf(a, "%lld", (long long)x);
+}
+
+void cuda_print_launch(Text *out, const Kernel *k, const char *stream) {
+    Arena *a = out->arena;
+    const Geometry g = geometry_of(k);
+    const Buffer **buffer = NEW_ARRAY(a, const Buffer *, k->reads.n + k->writes.n + 1);
+    int n = print_buffers_of(k, buffer);
+    Text list = {.arena = a};
+    for (int i = 0; i < n; i++)
+        print_item(&list, arena_printf(a, "dev_%s(nn)", buffer[i]->name));
+    for (int i = 0; i < k->sources.n; i++)
+        print_item(&list, arena_printf(a, "dev_src_%s(nn)", c_source_name(a, k->sources.at[i])));
+    if (needs_block(k))
+        print_item(&list, "dev_block(nn)");
+    for (int i = 0; i < k->places.n; i++)
+        print_item(&list, arena_printf(a, "0x%08xu", k->places.at[i]));
+    if (k->check || k->obeys)
+        print_item(&list, "dev_fault(nn)");
+    for (int i = 0; i < k->faults.n; i++)
+        print_item(&list, arena_printf(a, "%d", k->faults.at[i]));
+    text_printf(out, "RT_LAUNCH(%s, %s, %s, 0, %s, %s)", k->name,
+                dim3_text(a, g.grid[0], g.grid[1], g.grid[2]),
+                dim3_text(a, g.block[0], g.block[1], g.block[2]), stream, list.at);
+}

@@ -1,0 +1,9 @@
+/* schedule.h: what the files share that schedule kernels of target cuda. */
+#ifndef NNC_CUDA_SCHEDULE_H
+#define NNC_CUDA_SCHEDULE_H
+
+#include "../target.h"
+
+void schedule_cuda_dot(Sched *s);
+
+#endif

@@ -1,0 +1,174 @@
+/* kernel_cuda.c: the graph of a case lowered to CUDA, run by the shim, gives the bits of target c.
+ *
+ * CASE_CUDA is set to the folder of the shim's library (tests/kernels/cuda.sh). The program is run
+ * once in each order of threads.
+ */
+#include "cuda/print.h"
+#include "kernel_case.h"
+#include "target.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_state(KernelCase *c, Text *out) {
+    const Lowered *l = c->compiler.lowered;
+    const Program *p = c->compiler.program;
+    text_add(out, "struct nn_block {\n    uint64_t seed;\n    int64_t step;\n"
+                  "    struct { int none;\n");
+    for (int i = 0; i < p->scalars.n; i++)
+        text_printf(out, "        %s %s;\n", c_type(p->scalars.at[i]->dtype),
+                    p->scalars.at[i]->name);
+    text_add(out, "    } scalars;\n    struct { int none;\n");
+    for (int i = 0; i < p->counts.n; i++)
+        text_printf(out, "        int64_t %s;\n", p->counts.at[i]->name);
+    text_add(out, "    } counts;\n};\nstruct nn {\n    void *buffer[");
+    text_printf(out, "%d];\n    struct nn_block *block;\n    struct rt_fault *fault;\n};\n",
+                l->buffers.n + 1);
+}
+
+static void print_accessors(KernelCase *c, Text *out) {
+    const Lowered *l = c->compiler.lowered;
+    text_add(out, "#define dev_block(nn) ((nn)->block)\n#define dev_fault(nn) ((nn)->fault)\n");
+    for (int i = 0; i < l->buffers.n; i++) {
+        Text type = {.arena = c->arena};
+        c_print_buffer_type(&type, l->buffers.at[i], "");
+        text_printf(out, "#define dev_%s(nn) ((%s)(nn)->buffer[%d])\n", l->buffers.at[i]->name,
+                    type.at, i);
+    }
+}
+
+/* Every value of the host passes through `staged`, page-locked. */
+static void print_helpers(Text *out, int64_t most) {
+    text_printf(out, "enum { MOST = %lld };\n", (long long)most);
+    text_add(out,
+             "static char *staged;\nstatic cudaStream_t stream;\n"
+             "static void must(cudaError_t e, const char *what) {\n"
+             "    if (e != cudaSuccess) {\n"
+             "        fprintf(stderr, \"%s: %s\\n\", what, cudaGetErrorString(e));\n"
+             "        exit(9);\n    }\n}\n"
+             "static void *fresh(size_t n) {\n    void *p;\n"
+             "    must(cudaMalloc(&p, n), \"malloc\");\n    return p;\n}\n"
+             "static void push(void *to, size_t n) {\n"
+             "    must(cudaMemcpyAsync(to, staged, n, cudaMemcpyHostToDevice, stream), \"copy\");\n"
+             "    must(cudaStreamSynchronize(stream), \"copy\");\n}\n"
+             "static void pull(const void *from, size_t n) {\n"
+             "    must(cudaMemcpyAsync(staged, from, n, cudaMemcpyDeviceToHost, stream), "
+             "\"copy\");\n"
+             "    must(cudaStreamSynchronize(stream), \"copy\");\n}\n");
+}
+
+static void print_start(KernelCase *c, Text *out) {
+    const Lowered *l = c->compiler.lowered;
+    const Program *p = c->compiler.program;
+    text_add(out, "int main(int argc, char **argv) {\n    struct nn state, *nn = &state;\n"
+                  "    struct nn_block *b;\n    double x;\n    FILE *f = fopen(argv[argc - 2], "
+                  "\"rb\");\n"
+                  "    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "
+                  "\"stream\");\n"
+                  "    must(cudaMallocHost((void **)&staged, MOST), \"memory\");\n"
+                  "    memset(staged, 0, MOST);\n"
+                  "    nn->block = (struct nn_block *)fresh(sizeof *nn->block);\n"
+                  "    nn->fault = (struct rt_fault *)fresh(sizeof *nn->fault);\n"
+                  "    ((struct rt_fault *)staged)->node = -1;\n"
+                  "    push(nn->fault, sizeof *nn->fault);\n"
+                  "    b = (struct nn_block *)staged;\n    b->seed = 42;\n    b->step = 7;\n");
+    for (int i = 0; i < c->scalars.n; i++)
+        text_printf(out, "    b->scalars.%s = %.17g;\n", p->scalars.at[i]->name,
+                    c->scalars.at[i]);
+    for (int i = 0; i < p->counts.n; i++)
+        text_printf(out, "    b->counts.%s = %lld;\n", p->counts.at[i]->name, (long long)c->count);
+    text_add(out, "    push(nn->block, sizeof *b);\n");
+    for (int i = 0; i < l->buffers.n; i++)
+        text_printf(out, "    nn->buffer[%d] = fresh(%lld);\n", i,
+                    (long long)l->buffers.at[i]->bytes);
+    for (int i = 0; i < p->homes.n; i++) {
+        const Buffer *b = lower_buffer_of_home(l, p->homes.at[i]);
+        text_printf(out,
+                    "    for (int i = 0; i < %lld; i++)\n        if (fread(&x, 8, 1, f))\n"
+                    "            ((%s *)staged)[i] = (%s)x;\n    push(nn->buffer[%d], %lld);\n",
+                    (long long)shape_elements(&b->shape), c_type(b->dtype), c_type(b->dtype),
+                    b->id, (long long)b->bytes);
+    }
+    text_add(out, "    fclose(f);\n");
+}
+
+static void print_main(KernelCase *c, Text *out, int n, const CaseValue *want) {
+    const Lowered *l = c->compiler.lowered;
+    int64_t most = 4096;
+    for (int i = 0; i < l->buffers.n; i++)
+        most = MAX(most, l->buffers.at[i]->bytes);
+    print_accessors(c, out);
+    print_helpers(out, most);
+    print_start(c, out);
+    for (int i = 0; i < l->kernels.n; i++) {
+        text_add(out, "    must(");
+        cuda_print_launch(out, l->kernels.at[i], "stream");
+        text_printf(out, ", \"%s\");\n", l->kernels.at[i]->name);
+    }
+    text_add(out, "    f = fopen(argv[argc - 1], \"wb\");\n");
+    for (int i = 0; i < n; i++) {
+        const Buffer *b = want[i].home ? lower_buffer_of_home(l, want[i].home)
+                                       : lower_buffer_of_node(l, want[i].node);
+        text_printf(out,
+                    "    pull(nn->buffer[%d], %lld);\n    for (int i = 0; i < %lld; i++) {\n"
+                    "        x = (double)((%s *)staged)[i];\n        fwrite(&x, 8, 1, f);\n    }\n",
+                    b->id, (long long)b->bytes, (long long)want[i].elements, c_type(b->dtype));
+    }
+    text_add(out, "    fclose(f);\n    return 0;\n}\n");
+}
+
+/* For nvcc: the case as a namespace of its own, in the folder CASE_TEXTS. */
+static bool keep_text(KernelCase *c, const char *text) {
+    const char *folder = getenv("CASE_TEXTS");
+    if (!folder)
+        return true;
+    const char *from = strchr(text, '\n') + 1, *to = strstr(text, "#include \"runtime/rt_end.h\"");
+    const char *name = strrchr(c->folder, '-') + 1;
+    const char *all = arena_printf(c->arena, "namespace case_%s {\n%.*s}\n", name,
+                                   (int)(to - from), from);
+    return write_file(arena_printf(c->arena, "%s/%s.cu", folder, name), all, strlen(all));
+}
+
+static void lower_again(KernelCase *c) {
+    c->compiler.target = &target_cuda;
+    c->compiler.lowered = NEW(c->arena, Lowered);
+    case_lower(c);
+    c->compiler.target = NULL;
+}
+
+const char *case_check_cuda(KernelCase *c, const char *shim, const char *build, int n,
+                            const CaseValue *want) {
+    static const char *const order[] = {"forward", "reverse", "random"};
+    Text out = {.arena = c->arena};
+    Lowered *was = c->compiler.lowered;
+    lower_again(c);
+    const Lowered *l = c->compiler.lowered;
+    text_add(&out, "#include \"runtime/rt_warp.h\"\n");
+    print_state(c, &out);
+    for (int i = 0; i < l->kernels.n; i++)
+        if (l->kernels.at[i]->same_as == i) {
+            text_add(&out, "\n");
+            cuda_print_kernel(&out, l->kernels.at[i]);
+        }
+    text_add(&out, "\n#include \"runtime/rt_end.h\"\n");
+    print_main(c, &out, n, want);
+    c->compiler.lowered = was;
+    if (!write_file(arena_printf(c->arena, "%s/k.cu", c->folder), out.at, out.n) ||
+        !keep_text(c, out.at))
+        return strerror(errno);
+    const char *compile = arena_printf(
+        c->arena,
+        "g++ -std=c++17 -O1 -ffp-contract=off -w -x c++ -isystem /usr/local/cuda/include "
+        "-Itests/cuda_shim -I. -I%s -o %s/ku %s/k.cu -x none %s/plain.a -lm -pthread",
+        build, c->folder, c->folder, shim);
+    if (system(compile) != 0)
+        return arena_printf(c->arena, "%s/k.cu does not compile", c->folder);
+    for (int i = 0; i < COUNT_OF(order); i++) {
+        const char *run = arena_printf(
+            c->arena, "CUDA_SHIM_ORDER=%s %s/ku %s/in %s/outu && cmp %s/out %s/outu", order[i],
+            c->folder, c->folder, c->folder, c->folder, c->folder);
+        if (system(run) != 0)
+            return arena_printf(c->arena, "other bits on cuda, order %s (%s)", order[i], c->folder);
+    }
+    return NULL;
+}
