@@ -10,7 +10,9 @@ Graph *graph_new(Arena *a, DType real) {
 }
 
 const char *const *mutation_names(void) {
-    static const char *const names[] = {"gradient", "epilogue", "barrier", "offset", NULL};
+    static const char *const names[] = {"gradient",     "epilogue",   "barrier",    "offset",
+                                       "cuda_barrier", "cuda_guard", "cuda_index", "cuda_order",
+                                       "cuda_rows",    NULL};
     return names;
 }
 

@@ -224,7 +224,11 @@ static void print_let(Cuda *c, const Stmt *st) {
 
 /* Element e of a row goes to lane e mod 32: the thread that has it. */
 static void print_accumulate(Cuda *c, const Stmt *st) {
-    print_join(&c->p, st->op, print_name(&c->p, st->local), st->value);
+    const char *lane = print_name(&c->p, st->local);
+    if (st->with)
+        print_add_product(&c->p, lane, st->value, st->with);
+    else
+        print_join(&c->p, st->op, lane, st->value);
 }
 
 static void print_join_lanes(Cuda *c, const Stmt *st) {

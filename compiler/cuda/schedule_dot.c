@@ -145,6 +145,10 @@ static const Ix *own_column(Dot *d, const Ix *j) {
     return ix_add(a, ix_scale(a, d->tx, d->tile.wide), j);
 }
 
+static bool is_mutated(const Dot *d, const char *fault) {
+    return mutated(d->s->compiler->program->graph, fault);
+}
+
 static void multiply(Dot *d, const Ix *k) {
     Sched *s = d->s;
     Arena *a = s->arena;
@@ -168,11 +172,16 @@ static void sum_slices(Dot *d) {
     if (slices > 1) /* until the last slice is read */
         nest_barrier(s->nest);
     copy_slice(d, 0, k0);
-    copy_slice(d, 1, k0);
-    nest_barrier(s->nest);
-    LoopVar *k = nest_loop_to(s->nest, LOOP_SEQ, "k", d->depth, k0, d->k);
+    copy_slice(d, 1, is_mutated(d, "cuda_index") ? ix_const(a, 0) : k0);
+    if (!is_mutated(d, "cuda_barrier"))
+        nest_barrier(s->nest);
+    Dim all = is_mutated(d, "cuda_rows") ? dim_fixed(d->k.n) : d->k;
+    LoopVar *k = nest_loop_to(s->nest, LOOP_SEQ, "k", d->depth, k0, all);
     k->unroll = (int)d->depth;
-    multiply(d, ix_var(a, k));
+    const Ix *place = ix_var(a, k);
+    if (is_mutated(d, "cuda_order") && d->k.n % d->depth == 0)
+        place = ix_add(a, ix_const(a, d->depth - 1), ix_scale(a, place, -1));
+    multiply(d, place);
     close_to(d, depth);
 }
 
@@ -183,8 +192,9 @@ static void store_tile(Dot *d) {
     const Ix *i = ix_var(a, nest_loop(s->nest, LOOP_UNROLL, "i", dim_fixed(d->tile.high)));
     const Ix *row = ix_var(a, nest_at(s->nest, "row", ix_add(a, d->row0, own_row(d, i)), d->m));
     const Ix *j = ix_var(a, nest_loop(s->nest, LOOP_UNROLL, "j", dim_fixed(d->tile.wide)));
-    const Ix *column =
-        ix_var(a, nest_at(s->nest, "column", ix_add(a, d->column0, own_column(d, j)), d->cols));
+    LoopVar *own = nest_at(s->nest, "column", ix_add(a, d->column0, own_column(d, j)), d->cols);
+    own->promised = is_mutated(d, "cuda_guard");
+    const Ix *column = ix_var(a, own);
     const Ix *sub[3] = {d->batch, row, column};
     value_bind(s, d->n, sub, expr_local(a, d->sum, (const Ix *[]){i, j}));
     sched_store_all(s, &d->n->shape, sub);

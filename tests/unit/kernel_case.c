@@ -18,6 +18,7 @@ KernelCase *case_new(DType real) {
     c->compiler.program->arena = a;
     c->compiler.diag = c->compiler.program->diag = diag_new(a);
     c->g = c->compiler.program->graph = graph_new(a, real);
+    c->g->mutate = getenv("NNC_MUTATE");
     c->folder = arena_printf(a, "%s", mkdtemp(folder));
     c->count = 1;
     case_region(c);

@@ -483,6 +483,26 @@ static void train_step(DType t, int64_t batch, int64_t in, int64_t hidden, int64
     check(c);
 }
 
+/* Over rows that are counted when it runs, and with extents that no tile divides. */
+Test(kernels, products_with_rests) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_count_home(c, "x", 40, 37, 29), *y = case_count_home(c, "y", 40, 43, 29);
+    Shape s = x->shape, t = y->shape, u = SHAPE(1, 50, 43);
+    s.rank = t.rank = 3;
+    for (int d = 2; d > 0; d--) {
+        s.dim[d] = s.dim[d - 1];
+        t.dim[d] = t.dim[d - 1];
+    }
+    s.dim[0] = t.dim[0] = dim_fixed(1);
+    x = graph_reshape(c->g, x, &s);
+    case_output(c, graph_dot(c->g, x, graph_reshape(c->g, y, &t), true, false));
+    Node *a = case_input(c, "a", DT_F32, SHAPE(1, 50, 37), -2, 2),
+         *b = case_input(c, "b", DT_F32, u, -2, 2);
+    case_output(c, graph_dot(c->g, x, a, false, true));
+    case_output(c, graph_dot(c->g, a, b, true, false));
+    check(c);
+}
+
 Test(kernels, step_of_a_perceptron) {
     train_step(DT_F32, 64, 64, 48, 10, 16);
     train_step(DT_F32, 64, 784, 128, 10, 16);
