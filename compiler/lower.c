@@ -68,3 +68,10 @@ int kernel_fault(const Kernel *k, int node) {
             return i;
     return -1;
 }
+
+const Fault *lower_fault(const Lowered *l, int node) {
+    for (int i = 0; i < l->faults.n; i++)
+        if (l->faults.at[i].node->id == node)
+            return &l->faults.at[i];
+    return NULL;
+}

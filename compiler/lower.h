@@ -87,10 +87,18 @@ typedef struct Kernel {
     bool obeys;  /* target cuda: writes homes, and does nothing once the fault word is set */
 } Kernel;
 
+/* What a node says that sets the fault word. */
+typedef struct Fault {
+    const Node *node;
+    enum { FAULT_LOSS, FAULT_INDEX } kind; /* a value is not finite; an index is out of range */
+    int64_t size;                          /* indices must be 0 … size-1 */
+} Fault;
+
 typedef struct Lowered {
     Program *program;
     VEC(Buffer *) buffers;
     VEC(Kernel *) kernels; /* by region, in the order of execution */
+    VEC(Fault) faults;     /* each node once */
     VEC(Family *) families; /* set by plan */
     VEC(Run) runs;          /* ascending, set by plan */
     int64_t arena_bytes; /* set by plan */
@@ -121,5 +129,7 @@ bool run_decides_first(const Lowered *l, Run run);
  */
 int kernel_place(const Kernel *k, uint32_t place);
 int kernel_fault(const Kernel *k, int node);
+/* What the node with this number says; NULL: nothing. */
+const Fault *lower_fault(const Lowered *l, int node);
 
 #endif

@@ -215,11 +215,15 @@ void sched_count(Sched *s, const Count *c) {
     vec_push(s->arena, &s->kernel->counts, c);
 }
 
-/* Where `bad` holds, node n reports `with`. */
-static void fault(Sched *s, const Node *n, const Expr *bad, const Expr *with) {
-    nest_fault(s->nest, bad, n->id, with);
-    if (kernel_fault(s->kernel, n->id) < 0)
-        vec_push(s->arena, &s->kernel->faults, n->id);
+/* Where `bad` holds, the node of the fault reports `with`. */
+static void fault(Sched *s, Fault f, const Expr *bad, const Expr *with) {
+    Lowered *l = s->compiler->lowered;
+    int node = f.node->id;
+    nest_fault(s->nest, bad, node, with);
+    if (kernel_fault(s->kernel, node) < 0)
+        vec_push(s->arena, &s->kernel->faults, node);
+    if (!lower_fault(l, node))
+        vec_push(s->arena, &l->faults, f);
     s->kernel->check = true;
 }
 
@@ -236,7 +240,7 @@ const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *cons
                *last = expr_const(a, DT_I32, (double)(extent - 1));
     const Expr *bad =
         expr_binary(a, OP_or, expr_binary(a, OP_lt, i, zero), expr_binary(a, OP_lt, last, i));
-    fault(s, n, bad, i);
+    fault(s, (Fault){n, FAULT_INDEX, extent}, bad, i);
     return ix_data(a, expr_binary(a, OP_minimum, expr_binary(a, OP_maximum, i, zero), last),
                    extent);
 }
@@ -309,7 +313,7 @@ static const Expr *map_at(Sched *s, const Node *n, const Ix *const *sub) {
 static const Expr *check_at(Sched *s, const Node *n, const Ix *const *sub) {
     const Expr *x = hoist(s, n, sub, value_at(s, n->in[0], sub), n->name ? n->name : "checked");
     const Expr *finite = expr_op(s->arena, OP_isfinite, DT_BOOL, 1, &x);
-    fault(s, n, expr_op(s->arena, OP_not, DT_BOOL, 1, &finite), x);
+    fault(s, (Fault){n, FAULT_LOSS, 0}, expr_op(s->arena, OP_not, DT_BOOL, 1, &finite), x);
     return x;
 }
 

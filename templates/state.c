@@ -21,6 +21,12 @@ struct nn_range {
     int first, n;
 };
 
+/* A value that a replay looks at, in the order of writing; in a loop `value` is that of layer 0, of
+ * layer i it is value + step * i. */
+struct nn_written {
+    int group, value, step;
+};
+
 /* A value and the name it has in a file. */
 struct nn_key {
     int value;
@@ -36,7 +42,7 @@ struct nn_batch {
 /* A place of the program that may set the fault word. */
 struct nn_place {
     int node;
-    char kind;        /* 'l' loss, 'i' index, 'd' division */
+    char kind;        /* 'l' loss, 'i' index */
     const char *name; /* the loss, or what is indexed */
     const char *where;
     int64_t size; /* 'i': indices must be 0 … size-1 */
@@ -87,7 +93,7 @@ struct nn {
     //@ members
 };
 
-RT_FN void nn_look(struct nn *nn, int value);
+RT_FN void nn_look_at(struct nn *nn, int group, int layer);
 
 /* All threads meet here; a replay has only one. */
 RT_INLINE void nn_wait(struct nn *nn, int t) {
@@ -95,8 +101,9 @@ RT_INLINE void nn_wait(struct nn *nn, int t) {
         rt_barrier(&nn->team, t);
 }
 
-/* After a kernel that wrote a value: a replay looks at it, until it has found a NaN. */
-RT_INLINE void nn_wrote(struct nn *nn, int value) {
+/* The memory of this group of values (nn_written) may be used again: a replay looks at them now,
+ * until it has found a NaN. */
+RT_INLINE void nn_inspect(struct nn *nn, int group, int layer) {
     if (nn->replay && nn->bad_nan < 0)
-        nn_look(nn, value);
+        nn_look_at(nn, group, layer);
 }

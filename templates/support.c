@@ -75,6 +75,12 @@ RT_FN void nn_look(struct nn *nn, int i) {
     }
 }
 
+RT_FN void nn_look_at(struct nn *nn, int group, int layer) {
+    for (const struct nn_written *w = nn_written; w->group >= 0; w++)
+        if (w->group == group && nn->bad_nan < 0)
+            nn_look(nn, w->value + w->step * layer);
+}
+
 /* Runs the region once more from the same state (a fault has kept it) and finds the first tensor
  * that is NaN, or else the first that is infinite. */
 RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
@@ -116,9 +122,6 @@ RT_FN enum rt_status nn_faulted(struct nn *nn, const struct nn_region *r) {
         p++;
     if (p->kind == 'l')
         return nn_diverged(nn, r, p);
-    if (p->kind == 'd')
-        return rt_fail(&nn->rt, RT_USAGE, "%s: integer division by zero at step %lld", p->where,
-                       (long long)nn->step);
     return rt_fail(&nn->rt, RT_USAGE, "%s: index %.0f is out of range: %s has %lld (step %lld)",
                    p->where, nn->rt.fault.value, p->name, (long long)p->size, (long long)nn->step);
 }

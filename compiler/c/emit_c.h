@@ -12,7 +12,7 @@
 #include "../pass.h"
 #include "print.h"
 
-/* What has a number for nn_wrote, traces and files. Rows of nn_values: weights, what else outlives
+/* What has a number for replays, traces and files. Rows of nn_values: weights, what else outlives
  * a region, values of one region, scalars, counts; then one row for each family of values of one
  * region, whose copies have numbers one after the other. */
 typedef struct Values {
@@ -22,6 +22,13 @@ typedef struct Values {
     int weights, scalars, counts, rows; /* the first that is none, first scalar, first count … */
     const bool *touched; /* by buffer id: by some kernel */
 } Values;
+
+/* A row of nn_written: a value as the replay of a region finds it. */
+typedef struct Written {
+    int group, kernel, write; /* which of the kernel's writes; in a loop: of its first copy */
+    const char *value;        /* of the first layer */
+    int step;
+} Written;
 
 /* Kernels first … end - 1, the batches it reads. */
 typedef struct RegionKernels {
@@ -39,6 +46,8 @@ typedef struct CEmit {
     Link *link;
     Values values;
     const RegionKernels *regions; /* by id */
+    VEC(Written) written;
+    int groups; /* of them so far */
     VEC(const char *) records;   /* names of `record` */
     VEC(const char *) arguments; /* of exports, each name once */
     int temporaries;             /* names of locals made so far in the function */
@@ -69,6 +78,16 @@ void c_emit_kernels(CEmit *x);
 void c_emit_regions(CEmit *x);
 void c_emit_region_tables(CEmit *x);
 void c_collect_regions(CEmit *x);
+
+/* ---- emit_replay.c ---- */
+/* A replay looks at what kernels before this one write. */
+int c_replay_end(const CEmit *x, const RegionKernels *own);
+/* Kernel i of a run (copies == 0: of none) writes over what nobody has looked at yet. */
+bool c_needs_inspection(const CEmit *x, int i, Run run);
+void c_add_written(CEmit *x, Written w);
+/* The line that looks at what was added since the last one. */
+void c_emit_inspection(CEmit *x, const char *layer);
+void c_emit_written(CEmit *x);
 
 /* ---- emit_host.c ---- */
 void c_emit_block(CEmit *x, const HBlock *b);

@@ -6,6 +6,7 @@
  * step. A run of equal calls is a loop over layers.
  */
 #include "emit_c.h"
+#include <stdlib.h>
 #include <string.h>
 
 void c_emit_kernels(CEmit *x) {
@@ -31,6 +32,7 @@ typedef struct Calls {
     int lead, step; /* the loop variable is lead + step * number of the copy */
     int tables;     /* of numbers, in this loop */
     int kernel;     /* that is being called, in the first copy */
+    int replay_end;
 } Calls;
 
 static void open_serial(Calls *c) {
@@ -45,6 +47,10 @@ static void close_serial(Calls *c) {
     c->serial = false;
 }
 
+static void emit_inspection(Calls *c) {
+    c_emit_inspection(c->x, c->run.copies ? "layer" : "0");
+}
+
 static void emit_wait(Calls *c) {
     close_serial(c);
     if (c->threads)
@@ -53,6 +59,7 @@ static void emit_wait(Calls *c) {
 
 /* All threads see the same fault word here. */
 static void emit_decision(Calls *c, const Kernel *next) {
+    emit_inspection(c);
     close_serial(c);
     emit_line(&c->x->e, "if (rt_faulted(&nn->rt))");
     emit_line(&c->x->e, "    return; /* nothing is updated */");
@@ -78,17 +85,27 @@ static const Buffer *in_next_copy(const Calls *c, const Buffer *b) {
     bug("emit: kernel '%s' has no buffer '%s'", k->name, b->name);
 }
 
-/* "layer", "layer + 1", "11 - layer": what begins at `first` and goes on by `step`. */
-static const char *in_terms_of_layer(const Calls *c, int first, int step) {
-    int sign = step == c->step ? 1 : -1, rest = first - sign * c->lead;
-    if (sign < 0)
-        return arena_printf(c->x->arena, "%d - layer", rest);
-    return rest ? arena_printf(c->x->arena, "layer %c %d", rest < 0 ? '-' : '+',
-                               rest < 0 ? -rest : rest) : "layer";
+/* Copy rest + sign * layer of a family. */
+typedef struct CopyOfLayer {
+    int sign, rest;
+} CopyOfLayer;
+
+static CopyOfLayer copy_of_layer(const Calls *c, const Buffer *b) {
+    int sign = in_next_copy(c, b)->copy - b->copy == c->step ? 1 : -1;
+    return (CopyOfLayer){sign, b->copy - sign * c->lead};
 }
 
+static const char *in_terms_of(const Calls *c, const char *what, int rest) {
+    return !rest ? what
+                 : arena_printf(c->x->arena, "%s %c %d", what, rest < 0 ? '-' : '+', abs(rest));
+}
+
+/* "layer", "layer + 1", "11 - layer" */
 static const char *layer_of(const Calls *c, const Buffer *b) {
-    return in_terms_of_layer(c, b->copy, in_next_copy(c, b)->copy - b->copy);
+    CopyOfLayer of = copy_of_layer(c, b);
+    if (of.sign < 0)
+        return arena_printf(c->x->arena, "%d - layer", of.rest);
+    return in_terms_of(c, "layer", of.rest);
 }
 
 static bool varies(const Calls *c, const Buffer *b) {
@@ -146,6 +163,21 @@ static const char *call_fault(void *arg, int which) {
     return number_in_loop(c, "int", "faults", "%u", of_copy);
 }
 
+/* What a replay will look at. */
+static void note_written(Calls *c, const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++) {
+        const Buffer *b = k->writes.at[i].buffer;
+        Written w = {.kernel = c->kernel, .write = i, .value = c_buffer_value(c->x, b)};
+        if (varies(c, b)) {
+            CopyOfLayer of = copy_of_layer(c, b);
+            w.step = of.sign;
+            w.value = in_terms_of(c, arena_printf(c->x->arena, "VALUE_%s", b->family->name),
+                                  of.rest);
+        }
+        c_add_written(c->x, w);
+    }
+}
+
 static void emit_call(Calls *c, int i) {
     CEmit *x = c->x;
     const Kernel *k = x->l->kernels.at[i];
@@ -156,15 +188,12 @@ static void emit_call(Calls *c, int i) {
         open_serial(c);
     else
         close_serial(c);
+    if (c_needs_inspection(x, i, c->run))
+        emit_inspection(c);
     c_print_call(&call, k, &names);
     emit_words(&x->e, "", call.at, "");
-    for (int j = 0; j < k->writes.n; j++) {
-        const Buffer *b = k->writes.at[j].buffer;
-        if (varies(c, b))
-            emit_line(&x->e, "nn_wrote(nn, VALUE_%s + %s);", b->family->name, layer_of(c, b));
-        else
-            emit_line(&x->e, "nn_wrote(nn, %s);", c_buffer_value(x, b));
-    }
+    if (i < c->replay_end)
+        note_written(c, k);
 }
 
 /* ---- loops ---- */
@@ -207,12 +236,13 @@ static bool is_serial_run(const Lowered *l, Run run) {
 
 static void emit_run(Calls *c, Run run) {
     CEmit *x = c->x;
-    c->run = run;
-    find_lead(c);
     if (is_serial_run(x->l, run))
         open_serial(c);
     else
         close_serial(c);
+    emit_inspection(c);
+    c->run = run;
+    find_lead(c);
     bool serial = c->serial;
     int end = c->lead + c->step * run.copies;
     if (c->step > 0)
@@ -225,6 +255,7 @@ static void emit_run(Calls *c, Run run) {
     emit_kernels(c, run.first, run.first + run.period);
     if (!serial)
         close_serial(c);
+    emit_inspection(c);
     emit_end(&x->e, "");
     c->run = (Run){0};
 }
@@ -260,7 +291,7 @@ static void emit_kernels(Calls *c, int from, int to) {
 
 static void emit_region(CEmit *x, const Region *r) {
     const RegionKernels *own = &x->regions[r->id];
-    Calls c = {.x = x, .threads = own->parallel};
+    Calls c = {.x = x, .threads = own->parallel, .replay_end = c_replay_end(x, own)};
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "static void region_%s(void *arg, int t)", r->name);
     emit_line(&x->e, own->first < own->end ? "struct nn *nn = (struct nn *)arg;" : "(void)arg;");
@@ -268,6 +299,7 @@ static void emit_region(CEmit *x, const Region *r) {
     while (c.next_run < x->l->runs.n && x->l->runs.at[c.next_run].first < own->first)
         c.next_run++;
     emit_kernels(&c, own->first, own->end);
+    emit_inspection(&c);
     close_serial(&c);
     emit_end(&x->e, "");
     emit_gap(&x->e);
@@ -374,49 +406,19 @@ static const char *emit_region_tables(CEmit *x, const Region *r) {
                         table_of(x, "batches", r, own->batches.n), own->batches.n);
 }
 
-/* What a node that can fault says: its kind, the bound of its index (0: none), and whose bound that
- * is. */
-static char fault_kind(const Node *n, int64_t *size, const Node **of) {
-    *size = 0;
-    *of = n->nin ? n->in[0] : n;
-    switch (n->op) {
-    case OP_check:
-        return 'l';
-    case OP_gather:
-    case OP_scatter_add:
-        *size = n->in[0]->shape.dim[0].n;
-        return 'i';
-    case OP_pick:
-        *size = n->in[0]->shape.dim[n->in[0]->shape.rank - 1].n;
-        return 'i';
-    case OP_slice_at:
-        *size = n->in[0]->shape.dim[n->attr.axis].n - n->shape.dim[n->attr.axis].n + 1;
-        return 'i';
-    case OP_put_at:
-        *size = n->in[0]->shape.dim[n->attr.axis].n - n->in[1]->shape.dim[n->attr.axis].n + 1;
-        return 'i';
-    case OP_floordiv:
-    case OP_mod:
-        return dtype_is_int(n->dtype) ? 'd' : 0;
-    default:
-        return 0;
-    }
-}
-
 static void emit_places(CEmit *x) {
     emit_begin(&x->e, "static const struct nn_place nn_places[] =");
-    for (int i = 0; i < x->p->graph->nodes.n; i++) {
-        const Node *n = x->p->graph->nodes.at[i], *of;
-        int64_t size;
-        char kind = fault_kind(n, &size, &of);
-        if (!kind)
-            continue;
+    for (int i = 0; i < x->l->faults.n; i++) {
+        const Fault *f = &x->l->faults.at[i];
+        const Node *of = f->node->in[0];
+        bool loss = f->kind == FAULT_LOSS;
         const char *name = of->name            ? of->name
                            : of->op == OP_read ? of->attr.home->path
-                           : kind == 'l'       ? "loss"
+                           : loss              ? "loss"
                                                : "the tensor";
-        emit_line(&x->e, "{%d, '%c', %s, %s, %lld},", n->id, kind, emit_string(x->arena, name),
-                  emit_string(x->arena, c_where(x, n->span)), (long long)size);
+        emit_line(&x->e, "{%d, '%c', %s, %s, %lld},", f->node->id, loss ? 'l' : 'i',
+                  emit_string(x->arena, name), emit_string(x->arena, c_where(x, f->node->span)),
+                  (long long)f->size);
     }
     emit_line(&x->e, "{-1, 0, \"a tensor\", NN_PROGRAM, 0},");
     emit_end(&x->e, ";");
@@ -428,6 +430,7 @@ void c_emit_region_tables(CEmit *x) {
     if (!n)
         return;
     emit_places(x);
+    c_emit_written(x);
     for (int i = 0; i < n; i++)
         row[i] = emit_region_tables(x, x->p->regions.at[i]);
     emit_begin(&x->e, "static const struct nn_region nn_regions[NN_REGIONS + 1] =");

@@ -206,6 +206,7 @@ static void make_loss(Bench *b) {
     Kernel *k = kernel(b, "loss_of_w", &b->train, 1);
     k->check = true;
     vec_push(b->a, &k->faults, b->loss->id);
+    vec_push(b->a, &b->lowered.faults, (Fault){b->loss, FAULT_LOSS, 0});
     vec_push(b->a, &k->reads, (Access){.buffer = b->at_w});
     vec_push(b->a, &k->writes, (Access){.buffer = b->at_loss});
     const Expr *w = load_w(b, ix_const(b->a, 0));
