@@ -90,6 +90,8 @@ Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, S
     bind->kind = kind;
     bind->value = v;
     bind->span = at;
+    if (v.kind == V_HOST && v.host->kind == HX_OP && !v.host->name)
+        v.host->name = bind->name;
     vec_push(b->arena, &env->names, bind);
     return bind;
 }
@@ -517,6 +519,7 @@ static Build *build_new(Compiler *c) {
     b->block = p->start;
     b->library = env_new(b, NULL);
     b->user = env_new(b, b->library);
+    b->scalars = names_new(c->arena);
     return b;
 }
 

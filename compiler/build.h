@@ -203,6 +203,7 @@ struct Build {
     VEC(Instance *) models;
     VEC(struct OptState *) opts;
     VEC(const char *) identifiers; /* C identifiers in use */
+    Names *scalars;                /* those of Program.scalars */
     VEC(LoadedFile) files;
     VEC(Ast *) library_files, user_files; /* FILE nodes */
     VEC(Ast *) runnable;                  /* tasks and exports, in order */

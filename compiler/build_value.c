@@ -2,6 +2,7 @@
  * sizes and axes. */
 #include "build_call.h"
 #include "build_host.h"
+#include "emit.h"
 #include <math.h>
 
 const Value value_poison = {.kind = V_POISON};
@@ -206,19 +207,27 @@ bool host_same(const HExpr *x, const HExpr *y) {
     }
 }
 
-static const char *host_name(const HExpr *h) {
-    switch (h->kind) {
-    case HX_OPTION:
-        return h->option->name;
-    case HX_VAR:
-        return h->var->name;
-    case HX_ROWS:
-        return h->split->name;
-    case HX_OP:
-        return h->nargs == 1 ? host_name(h->args[0]) : "scalar";
-    default:
-        return "scalar";
-    }
+/* The first name in an expression; NULL: none. */
+static const char *first_name(const HExpr *h) {
+    const char *name = h->kind == HX_OPTION ? h->option->name
+                       : h->kind == HX_VAR  ? h->var->name
+                       : h->kind == HX_ROWS ? h->split->name
+                       : h->kind == HX_HOME ? h->home->name
+                       : h->kind == HX_NODE ? h->node->name
+                                            : h->name;
+    for (int i = 0; i < h->nargs && !name; i++)
+        name = first_name(h->args[i]);
+    return name;
+}
+
+/* total, total_sub: what the program calls it, or the first name in it and the op. */
+static const char *host_name(Build *b, const HExpr *h) {
+    while (h->kind == HX_OP && h->op == OP_cast && !h->name)
+        h = h->args[0];
+    const char *name = first_name(h);
+    if (h->kind != HX_OP || (h->name && h->name == name))
+        return name ? name : "scalar";
+    return name ? arena_printf(b->arena, "%s_%s", name, op_info[h->op].name) : op_info[h->op].name;
 }
 
 /* One scalar for equal expressions of a region: between two host statements they have one value. */
@@ -251,7 +260,8 @@ static Node *host_to_node(Build *b, HExpr *h, DType want, Span at) {
     if (!n) {
         Scalar *s = NEW(b->arena, Scalar);
         s->id = b->p->scalars.n;
-        s->name = build_identifier(b, host_name(h));
+        const char *name = arena_identifier(b->arena, host_name(b, h));
+        s->name = names_unique(b->scalars, emit_name(b->arena, name), "_");
         s->dtype = t;
         s->value = h;
         s->region = b->region;

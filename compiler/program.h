@@ -88,6 +88,7 @@ typedef struct Format {
 } Format;
 
 struct HExpr {
+    const char *name; /* HX_OP: that the program gives it first, or NULL */
     HKind kind;
     HType type;
     Op op;
@@ -108,7 +109,7 @@ struct HExpr {
 /* A host value handed to a region: evaluated when the region starts, stored in the scalar block. */
 struct Scalar {
     int id;
-    const char *name; /* C identifier, unique */
+    const char *name; /* C identifier, unique among scalars */
     DType dtype;      /* the program's float, i32 or bool */
     HExpr *value;
     Region *region;

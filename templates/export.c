@@ -16,7 +16,7 @@ struct nn_export {
     int n_outputs;
     int64_t chunk; /* rows at a time; 0: nothing has free rows */
     size_t count;  /* offset of the count of rows in struct nn */
-    void (*scalars)(struct nn *nn);
+    void (*scalars)(struct nn *nn); /* sets those of the region; NULL: it has none */
 };
 
 enum { NN_ARGUMENTS = 16 };
@@ -71,7 +71,8 @@ RT_FN enum rt_status nn_run_chunks(struct nn *nn, const struct nn_export *e, str
         if (e->chunk)
             memcpy((unsigned char *)nn + e->count, &n, sizeof n);
         nn_put_chunk(nn, e, io, from);
-        e->scalars(nn);
+        if (e->scalars)
+            e->scalars(nn);
         NN_TRY(nn_run(nn, e->region));
         for (int i = 0; i < e->n_outputs; i++) {
             struct rt_tensor t = nn_tensor(nn, e->outputs[i]);

@@ -86,12 +86,21 @@ static void emit_arguments(CEmit *x, const Export *e) {
     emit_end(&x->e, ";");
 }
 
+static bool has_scalars(const CEmit *x, const Region *r) {
+    for (int i = 0; i < x->p->scalars.n; i++)
+        if (x->p->scalars.at[i]->region == r)
+            return true;
+    return false;
+}
+
 static void emit_export(CEmit *x, const Export *e) {
-    emit_begin(&x->e, "RT_FN void scalars_%s(struct nn *nn)", e->name);
-    emit_line(&x->e, "(void)nn;");
-    c_emit_scalars(x, e->region);
-    emit_end(&x->e, "");
-    emit_gap(&x->e);
+    bool scalars = has_scalars(x, e->region);
+    if (scalars) {
+        emit_begin(&x->e, "RT_FN void scalars_%s(struct nn *nn)", e->name);
+        c_emit_scalars(x, e->region);
+        emit_end(&x->e, "");
+        emit_gap(&x->e);
+    }
     emit_begin(&x->e, "RT_FN enum rt_status export_%s(struct nn *nn)", e->name);
     emit_arguments(x, e);
     Text outputs = {.arena = x->arena};
@@ -100,11 +109,11 @@ static void emit_export(CEmit *x, const Export *e) {
                     c_buffer_value(x, c_node_buffer(x, e->outputs[i])));
     emit_words(&x->e, "static const int outputs[] = {", outputs.n ? outputs.at : "-1", "};");
     emit_begin(&x->e, "static const struct nn_export self =");
-    emit_line(&x->e, "REGION_%s, arguments, %d, outputs, %d, %lld, %s, scalars_%s,",
+    emit_line(&x->e, "REGION_%s, arguments, %d, outputs, %d, %lld, %s, %s,",
               e->region->name, e->nargs, e->noutputs, e->rows ? (long long)e->rows->bound : 0LL,
               e->rows ? arena_printf(x->arena, "offsetof(struct nn, counts.%s)", e->rows->name)
                       : "0",
-              e->name);
+              scalars ? arena_printf(x->arena, "scalars_%s", e->name) : "NULL");
     emit_end(&x->e, ";");
     emit_line(&x->e, "return nn_export(nn, &self);");
     emit_end(&x->e, "");
