@@ -60,6 +60,7 @@ typedef struct Access {
     bool owner, element;
     int axis;     /* owner */
     int64_t part;
+    const char *called; /* in a function that several kernels share; NULL: as the buffer */
 } Access;
 
 typedef struct Nest Nest; /* loop.h */

@@ -228,6 +228,133 @@ static uint32_t kernel_hash(const Kernel *k) {
     return h;
 }
 
+/* ---- names that are true of all calls ---- */
+
+enum { MOST_WORDS = 24 };
+
+typedef struct Words {
+    int n;
+    struct {
+        const char *at;
+        int n;
+    } word[MOST_WORDS]; /* numbers are none */
+} Words;
+
+static bool split_words(const char *name, Words *w) {
+    w->n = 0;
+    while (*name) {
+        int n = (int)strcspn(name, "_"), digits = (int)strspn(name, "0123456789");
+        if (digits < n || !n) {
+            if (w->n == MOST_WORDS)
+                return false;
+            w->word[w->n].at = name;
+            w->word[w->n++].n = n;
+        }
+        name += n + (name[n] == '_');
+    }
+    return true;
+}
+
+/* Word i of a and word j of b. */
+static bool same_word(const Words *a, int i, const Words *b, int j) {
+    return a->word[i].n == b->word[j].n &&
+           strncmp(a->word[i].at, b->word[j].at, (size_t)a->word[i].n) == 0;
+}
+
+/* The words that two names have in common, in order and without numbers: net_linear_w of
+ * net_linear_0_w and net_linear_1_w; the first name where that is less than two thirds. */
+static const char *common_name(Arena *arena, const char *first, const char *second) {
+    Words a, b;
+    int most[MOST_WORDS + 1][MOST_WORDS + 1] = {0}; /* words in common from i and j on */
+    Text t = {.arena = arena};
+    if (strcmp(first, second) == 0 || !split_words(first, &a) || !split_words(second, &b))
+        return first;
+    for (int i = a.n - 1; i >= 0; i--)
+        for (int j = b.n - 1; j >= 0; j--)
+            most[i][j] = same_word(&a, i, &b, j) ? 1 + most[i + 1][j + 1]
+                                                 : MAX(most[i + 1][j], most[i][j + 1]);
+    if (3 * most[0][0] < 2 * MAX(a.n, b.n) || !a.n)
+        return first;
+    for (int i = 0, j = 0; i < a.n && j < b.n;) {
+        if (same_word(&a, i, &b, j)) {
+            text_printf(&t, "%s%.*s", t.n ? "_" : "", a.word[i].n, a.word[i].at);
+            i++, j++;
+        } else if (most[i + 1][j] >= most[i][j + 1]) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    return t.at;
+}
+
+static const char *called(const Access *x) {
+    return x->called ? x->called : x->buffer->name;
+}
+
+static void name_accesses(Arena *a, int n, Access *shared, const Access *other) {
+    for (int i = 0; i < n; i++) {
+        const char *name = called(&shared[i]);
+        shared[i].called = common_name(a, name, other[i].buffer->name);
+    }
+}
+
+static Access *access_of(const Kernel *k, int i) {
+    return i < k->reads.n ? &k->reads.at[i] : &k->writes.at[i - k->reads.n];
+}
+
+/* Buffers that differ keep their own names where they would be called the same. */
+static void keep_apart(Kernel *k) {
+    int n = k->reads.n + k->writes.n;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            Access *x = access_of(k, i), *y = access_of(k, j);
+            if (x->buffer != y->buffer && strcmp(called(x), called(y)) == 0)
+                x->called = y->called = NULL;
+        }
+}
+
+/* The text of a note with the names that buffers have in the function. */
+static const char *note_with_names(Arena *a, const Kernel *k) {
+    const char *note = k->note;
+    for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+        const Access *x = access_of(k, i);
+        note = x->called ? arena_replace_word(a, note, x->buffer->name, x->called) : note;
+    }
+    return note;
+}
+
+/* Kernels with a function of their own keep their names; the others are called after what their
+ * calls have in common. */
+static void name_shared(Compiler *c) {
+    Lowered *l = c->lowered;
+    Names *names = names_new(c->arena);
+    bool *shared = NEW_ARRAY(c->arena, bool, l->kernels.n + 1);
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        Kernel *f = l->kernels.at[k->same_as];
+        if (k == f)
+            continue;
+        shared[f->id] = true;
+        f->name = common_name(c->arena, f->name, k->name);
+        name_accesses(c->arena, f->reads.n, f->reads.at, k->reads.at);
+        name_accesses(c->arena, f->writes.n, f->writes.at, k->writes.at);
+    }
+    for (int i = 0; i < l->kernels.n; i++)
+        if (l->kernels.at[i]->same_as == i && !shared[i])
+            names_reserve(names, l->kernels.at[i]->name);
+    for (int i = 0; i < l->kernels.n; i++) {
+        Kernel *k = l->kernels.at[i];
+        if (k->same_as != i) {
+            k->name = l->kernels.at[k->same_as]->name;
+        } else if (shared[i]) {
+            k->name = names_unique(names, k->name, "_");
+            keep_apart(k);
+            k->note = note_with_names(c->arena, k);
+        }
+    }
+}
+
 void schedule_share(Compiler *c) {
     enum { BUCKETS = 1024 };
     typedef VEC(Kernel *) Bucket;
@@ -238,11 +365,10 @@ void schedule_share(Compiler *c) {
         for (int j = 0; j < b->n && !same; j++)
             if (same_kernel(c->arena, c->target && c->target->threads, b->at[j], k))
                 same = b->at[j];
-        if (same) {
+        if (same)
             k->same_as = same->id;
-            k->name = same->name;
-        } else {
+        else
             vec_push(c->arena, b, k);
-        }
     }
+    name_shared(c);
 }

@@ -228,6 +228,20 @@ const char *arena_identifier(Arena *a, const char *path) {
     return name;
 }
 
+const char *arena_replace_word(Arena *a, const char *text, const char *word, const char *with) {
+    size_t n = strlen(word);
+    Text t = {.arena = a};
+    for (const char *p = text; *p;) {
+        size_t k = 0;
+        while (is_letter_or_digit(p[k]) || p[k] == '_')
+            k++;
+        bool is_word = k == n && n && strncmp(p, word, n) == 0;
+        text_addn(&t, is_word ? with : p, is_word ? strlen(with) : MAX(k, 1));
+        p += MAX(k, 1);
+    }
+    return t.at ? t.at : "";
+}
+
 void *vec_grow(Arena *a, const void *at, size_t item, int n, int *cap) {
     int grown = *cap ? *cap * 2 : 8;
     if (*cap > INT32_MAX / 2)

@@ -28,6 +28,8 @@ char *arena_strndup(Arena *a, const char *s, size_t n);
 const char *path_base(const char *path);
 /* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w. */
 const char *arena_identifier(Arena *a, const char *path);
+/* The text with one word in place of another; words are made of letters, digits and _. */
+const char *arena_replace_word(Arena *a, const char *text, const char *word, const char *with);
 
 #define NEW(arena, T) ((T *)arena_alloc(arena, sizeof(T)))
 #define NEW_ARRAY(arena, T, n) ((T *)arena_alloc(arena, sizeof(T) * (size_t)(n)))

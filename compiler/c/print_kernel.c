@@ -76,8 +76,18 @@ static const char *element_name(Printer *p, const char *name) {
     return name;
 }
 
+/* What is named after a buffer is called as the buffer is in this function. */
+static const char *name_in_function(const Kernel *k, const char *name) {
+    for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+        const Access *x = i < k->reads.n ? &k->reads.at[i] : &k->writes.at[i - k->reads.n];
+        if (x->called && equal(x->buffer->name, name))
+            return x->called;
+    }
+    return name;
+}
+
 const char *print_new_name(Printer *p, const void *of, const char *wanted) {
-    wanted = emit_name(p->arena, wanted);
+    wanted = emit_name(p->arena, name_in_function(p->kernel, wanted));
     if (is_taken(p, wanted))
         wanted = element_name(p, wanted);
     const char *name = wanted;

@@ -45,11 +45,11 @@ static Kernel *kernel(Bench *b, const char *name, int region, int tiles) {
 enum { ALL, OWNED, ELEMENT };
 
 static void reads(Bench *b, Kernel *k, Buffer *x, int how) {
-    vec_push(b->c.arena, &k->reads, (Access){x, how != ALL, how == ELEMENT, 0, 8});
+    vec_push(b->c.arena, &k->reads, (Access){x, how != ALL, how == ELEMENT, 0, 8, NULL});
 }
 
 static void writes(Bench *b, Kernel *k, Buffer *x, int how) {
-    vec_push(b->c.arena, &k->writes, (Access){x, how != ALL, false, 0, 8});
+    vec_push(b->c.arena, &k->writes, (Access){x, how != ALL, false, 0, 8, NULL});
 }
 
 static void plan_is_good(Bench *b) {
