@@ -26,13 +26,13 @@ static int break_cost(const char *s, size_t i) {
 }
 
 /* Where a line may end before column `limit`: behind an operator or a comma, as far outside of
- * brackets as there is one, as late as there; else behind the first bracket or at any space. 0:
- * nowhere. */
+ * brackets as there is one, as late as there; else behind the first bracket or at any space; not
+ * before a comment, which speaks of its own line. 0: nowhere. */
 static size_t break_at(const char *s, size_t start, size_t limit) {
     size_t at = 0, space = 0, bracket = 0;
     int depth = 0, best = 0;
     bool quoted = false;
-    for (size_t i = start; s[i] && i <= limit; i++) {
+    for (size_t i = start; s[i] && i <= limit && strncmp(s + i, " /*", 3) != 0; i++) {
         if (s[i] == '"' && (i == start || s[i - 1] != '\\'))
             quoted = !quoted;
         if (quoted)

@@ -29,9 +29,10 @@ typedef struct Calls {
     int next_run; /* in Lowered.runs */
     /* of the loop that is open, else copies == 0 */
     Run run;
-    int lead, step; /* the loop variable is lead + step * number of the copy */
-    int tables;     /* of numbers, in this loop */
-    int kernel;     /* that is being called, in the first copy */
+    const char *var; /* the loop variable: lead + step * number of the copy */
+    int lead, step;
+    int kernel; /* that is being called, in the first copy */
+    Names *tables; /* of numbers, in this function */
     int replay_end;
 } Calls;
 
@@ -48,7 +49,7 @@ static void close_serial(Calls *c) {
 }
 
 static void emit_inspection(Calls *c) {
-    c_emit_inspection(c->x, c->run.copies ? "layer" : "0");
+    c_emit_inspection(c->x, c->run.copies ? c->var : "0");
 }
 
 static void emit_wait(Calls *c) {
@@ -85,7 +86,7 @@ static const Buffer *in_next_copy(const Calls *c, const Buffer *b) {
     bug("emit: kernel '%s' has no buffer '%s'", k->name, b->name);
 }
 
-/* Copy rest + sign * layer of a family. */
+/* Copy rest + sign * the loop variable of a family. */
 typedef struct CopyOfLayer {
     int sign, rest;
 } CopyOfLayer;
@@ -104,8 +105,8 @@ static const char *in_terms_of(const Calls *c, const char *what, int rest) {
 static const char *layer_of(const Calls *c, const Buffer *b) {
     CopyOfLayer of = copy_of_layer(c, b);
     if (of.sign < 0)
-        return arena_printf(c->x->arena, "%d - layer", of.rest);
-    return in_terms_of(c, "layer", of.rest);
+        return arena_printf(c->x->arena, "%d - %s", of.rest, c->var);
+    return in_terms_of(c, c->var, of.rest);
 }
 
 static bool varies(const Calls *c, const Buffer *b) {
@@ -119,9 +120,9 @@ static const char *call_buffer(void *arg, const Buffer *b) {
     return arena_printf(c->x->arena, "at_%s(nn, %s)", b->family->name, layer_of(c, b));
 }
 
-/* `static const TYPE NAME[] = {…};` of the numbers of all copies, by layer. Returns what stands for
- * the one of the copy, or for the number when all are equal. */
-static const char *number_in_loop(Calls *c, const char *type, const char *name, const char *format,
+/* `static const TYPE WHAT_of_KERNEL[] = {…};` of the numbers of all copies, by layer. Returns what
+ * stands for the one of the copy, or for the number when all are equal. */
+static const char *number_in_loop(Calls *c, const char *type, const char *what, const char *format,
                                   const int64_t *of_copy) {
     int n = c->run.copies, low = c->step > 0 ? c->lead : c->lead - n + 1;
     Text all = {.arena = c->x->arena};
@@ -133,12 +134,13 @@ static const char *number_in_loop(Calls *c, const char *type, const char *name, 
     }
     if (equal)
         return arena_printf(c->x->arena, format, (unsigned)of_copy[0]);
-    if (c->tables++)
-        name = arena_printf(c->x->arena, "%s_%d", name, c->tables);
+    const char *name = arena_printf(c->x->arena, "%s_of_%s", what,
+                                    c->x->l->kernels.at[c->kernel]->name);
+    name = names_unique(c->tables, name, "_");
     emit_words(&c->x->e, arena_printf(c->x->arena, "static const %s %s[] = {", type, name), all.at,
                "};");
-    return low ? arena_printf(c->x->arena, "%s[layer - %d]", name, low)
-               : arena_printf(c->x->arena, "%s[layer]", name);
+    return low ? arena_printf(c->x->arena, "%s[%s - %d]", name, c->var, low)
+               : arena_printf(c->x->arena, "%s[%s]", name, c->var);
 }
 
 static const char *call_place(void *arg, int which) {
@@ -204,7 +206,8 @@ static int rank_of(const Buffer *b) {
     return !b->home ? 0 : b->home->kind != HOME_PARAM ? 1 : 2;
 }
 
-/* The layer of a run is that of the first parameter that goes with it, else of the first value. */
+/* The layer of a run is that of the first parameter that goes with it; a run without is no layer
+ * but a time step or the like, and counts as its first value does. */
 static void find_lead(Calls *c) {
     const Buffer *lead = NULL;
     for (int q = 0; q < c->run.period; q++) {
@@ -220,6 +223,7 @@ static void find_lead(Calls *c) {
             c->step = in_next_copy(c, b)->copy - b->copy;
         }
     }
+    c->var = lead && rank_of(lead) == 2 ? "layer" : "i";
     if (!lead) { /* nothing but numbers differs */
         c->lead = 0;
         c->step = 1;
@@ -246,12 +250,12 @@ static void emit_run(Calls *c, Run run) {
     bool serial = c->serial;
     int end = c->lead + c->step * run.copies;
     if (c->step > 0)
-        emit_begin(&x->e, "for (int layer = %d; layer < %d; layer++)", c->lead, end);
+        emit_begin(&x->e, "for (int %s = %d; %s < %d; %s++)", c->var, c->lead, c->var, end, c->var);
     else
-        emit_begin(&x->e, "for (int layer = %d; layer >= %d; layer--)", c->lead, end + 1);
+        emit_begin(&x->e, "for (int %s = %d; %s >= %d; %s--)", c->var, c->lead, c->var, end + 1,
+                   c->var);
     if (run_waits_first(x->l, run))
         emit_wait(c);
-    c->tables = 0;
     emit_kernels(c, run.first, run.first + run.period);
     if (!serial)
         close_serial(c);
@@ -292,6 +296,7 @@ static void emit_kernels(Calls *c, int from, int to) {
 static void emit_region(CEmit *x, const Region *r) {
     const RegionKernels *own = &x->regions[r->id];
     Calls c = {.x = x, .threads = own->parallel, .replay_end = c_replay_end(x, own)};
+    c.tables = names_new(x->arena);
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "static void region_%s(void *arg, int t)", r->name);
     emit_line(&x->e, own->first < own->end ? "struct nn *nn = (struct nn *)arg;" : "(void)arg;");
