@@ -449,9 +449,11 @@ void run_kernel(const Kernel &kernel) {
     place_threads(kernel.block);
     race_begin_launch(now.count);
     fence_dynamic(true);
+    fence_buffers(kernel.buffers, true);
     __builtin_ia32_ldmxcsr(control | 0x8040u); /* denormals are zero, as nvcc -ftz=true has them */
     run_blocks(kernel);
     __builtin_ia32_ldmxcsr(control);
+    fence_buffers(kernel.buffers, false);
     fence_dynamic(false);
     now.kernel = nullptr;
 }

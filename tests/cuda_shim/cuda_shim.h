@@ -12,10 +12,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
 /* ---- words of the language ------------------------------------------------------------------- */
 
@@ -65,37 +62,58 @@ struct shim_site { /* where in the text */
 };
 
 struct shim_call { /* a kernel with its arguments, copied when it was launched */
-    const void *kernel = nullptr;
+    const void *kernel;
+    explicit shim_call(const void *k) : kernel(k) {
+    }
     virtual ~shim_call() = default;
     virtual void run() const = 0;
 };
 
-template <class... P> struct shim_call_of final : shim_call {
-    void (*function)(P...);
-    std::tuple<P...> arguments;
-
-    shim_call_of(void (*f)(P...), P... p) : function(f), arguments(p...) {
-        kernel = reinterpret_cast<const void *>(f);
-    }
-    /* The arguments lie in host memory, which a kernel itself must not touch. */
-    template <size_t... I>
-    __attribute__((no_sanitize("thread"))) void with(std::index_sequence<I...>) const {
-        function(std::get<I>(arguments)...);
+/* One class a launch, and nothing of the standard library: a trainer has a hundred launches, and
+ * compiling them is most of the time of a test. */
+template <class Call> struct shim_call_of final : shim_call {
+    Call call;
+    shim_call_of(const void *k, Call c) : shim_call(k), call(c) {
     }
     __attribute__((no_sanitize("thread"))) void run() const override {
-        with(std::index_sequence_for<P...>());
+        call();
     }
 };
 
-cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call, dim3 grid,
-                                dim3 block, size_t shared, cudaStream_t stream);
+/* The launch that is written around a call of this one passes a kernel these bytes. When that is
+ * said of all its pointers, the build `memory` lets it touch nothing else of their allocations. */
+void shim_note_buffer(const void *p, size_t bytes);
+template <class T> inline T *shim_buffer(T *p, size_t bytes) {
+    shim_note_buffer(p, bytes);
+    return p;
+}
+#define RT_BUFFER(p, bytes) shim_buffer((p), (bytes))
+
+inline const void *shim_pointer(const volatile void *p) {
+    return const_cast<const void *>(p);
+}
+template <class T>
+inline std::enable_if_t<!std::is_pointer<T>::value, const void *> shim_pointer(const T &) {
+    return nullptr;
+}
+
+/* Owns the call. `pointers`: of its n arguments, NULL for those that are none. */
+cudaError_t shim_enqueue_kernel(const char *name, const shim_call *call,
+                                const void *const *pointers, size_t n, dim3 grid, dim3 block,
+                                size_t shared, cudaStream_t stream);
 
 template <class... P, class... A>
 inline cudaError_t shim_launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
                                size_t shared, cudaStream_t stream, A... a) {
     static_assert(sizeof...(P) == sizeof...(A), "a launch with the kernel's number of arguments");
-    return shim_enqueue_kernel(name, std::make_shared<shim_call_of<P...>>(kernel, a...), grid,
-                               block, shared, stream);
+    const void *const pointers[] = {shim_pointer(a)..., nullptr};
+    /* The arguments lie in host memory, which a kernel itself must not touch: no hooks here. */
+    auto call = [ kernel, a... ]() __attribute__((no_sanitize("thread"))) {
+        kernel(a...);
+    };
+    return shim_enqueue_kernel(
+        name, new shim_call_of<decltype(call)>(reinterpret_cast<const void *>(kernel), call),
+        pointers, sizeof...(A), grid, block, shared, stream);
 }
 
 #define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \

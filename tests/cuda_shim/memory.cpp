@@ -218,6 +218,45 @@ cudaError_t cudaFreeHost(void *p) {
 
 } /* extern "C" */
 
+/* ---- the buffers of a launch ----------------------------------------------------------------- */
+
+static std::vector<Span> noted;
+
+void shim_note_buffer(const void *p, size_t bytes) {
+    const Guard guard(api_lock);
+    noted.push_back({static_cast<char *>(const_cast<void *>(p)), bytes});
+}
+
+static bool holds(const std::vector<Span> &spans, const void *p) {
+    for (const Span &s : spans)
+        if (static_cast<size_t>(static_cast<const char *>(p) - s.begin) < s.bytes)
+            return true;
+    return false;
+}
+
+std::vector<Span> take_buffers(const void *const *pointers, size_t n) {
+    std::vector<Span> buffers;
+    buffers.swap(noted);
+    for (size_t i = 0; i < n; i++)
+        if (pointers[i] && !holds(buffers, pointers[i]))
+            return {};
+    return buffers;
+}
+
+void fence_buffers(const std::vector<Span> &buffers, bool on) {
+    std::map<char *, size_t> whole; /* the allocations that they lie in */
+    for (const Span &s : buffers) {
+        const auto next = allocations.upper_bound(s.begin);
+        if (next != allocations.begin())
+            whole.insert(*std::prev(next));
+    }
+    for (const auto &allocation : whole)
+        fence(allocation.first, allocation.second, on);
+    for (const Span &s : buffers)
+        if (on)
+            fence(s.begin, s.bytes, false);
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static cudaMemcpyKind kind_of(const Copy &c) {

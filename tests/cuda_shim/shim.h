@@ -90,11 +90,17 @@ void fiber_switch(Fiber *from, Fiber *to);
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_STATIC_SHARED = 48 << 10, MAX_SHARED = 227 << 10 };
 
+struct Span {
+    char *begin;
+    size_t bytes;
+};
+
 struct Kernel { /* a launch that waits in a queue */
     const char *name;
     std::shared_ptr<const shim_call> call;
     dim3 grid, block;
     size_t shared;
+    std::vector<Span> buffers; /* all that it may touch of device memory; none: not known */
 };
 void run_kernel(const Kernel &kernel);
 const char *running_kernel(void); /* NULL: none */
@@ -115,6 +121,11 @@ bool on_device(const void *p);
 char *arena_begin(void);
 size_t arena_size(void);
 std::string describe_address(const void *p); /* byte 40 of an allocation of 4000 */
+
+/* What launches said with RT_BUFFER since the last call, if it holds all the pointers; and the
+ * fences around it while the kernel runs. */
+std::vector<Span> take_buffers(const void *const *pointers, size_t n);
+void fence_buffers(const std::vector<Span> &buffers, bool on);
 
 struct Copy {
     void *to;

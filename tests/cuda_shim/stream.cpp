@@ -159,10 +159,12 @@ static cudaError_t check_shape(const Kernel &k) {
     return cudaSuccess;
 }
 
-cudaError_t shim_enqueue_kernel(const char *name, std::shared_ptr<const shim_call> call, dim3 grid,
-                                dim3 block, size_t shared, cudaStream_t stream) {
+cudaError_t shim_enqueue_kernel(const char *name, const shim_call *call,
+                                const void *const *pointers, size_t n, dim3 grid, dim3 block,
+                                size_t shared, cudaStream_t stream) {
     const Guard guard(api_lock);
-    const Kernel kernel = {name, std::move(call), grid, block, shared};
+    const std::shared_ptr<const shim_call> owned(call);
+    const Kernel kernel = {name, owned, grid, block, shared, take_buffers(pointers, n)};
     if (const cudaError_t problem = check_shape(kernel))
         return problem;
     Op op;

@@ -93,6 +93,7 @@ plain() {
     differs plain kernels norm same_element
     finds 1 "should be" plain kernels swap neighbours
     misses plain kernels axpy no_guard
+    misses plain kernels plan no_guard
     misses plain kernels vector misaligned
     misses plain kernels axpy host_pointer
 }
@@ -135,10 +136,11 @@ streams() {
 }
 
 memory() {
-    finds 99 "use-after-poison.*" memory kernels axpy no_guard
+    finds 99 "use-after-poison" memory kernels axpy no_guard
+    finds 99 "use-after-poison" memory kernels plan no_guard
     finds 99 "(index 64 out of bounds|global-buffer-overflow)" memory kernels reverse bad_index
     finds 99 "misaligned address" memory kernels vector misaligned
-    finds 99 "use-after-poison.*" memory host copies freed
+    finds 99 "use-after-poison" memory host copies freed
 }
 
 races() {

@@ -258,6 +258,22 @@ static int run_axpy(int bug) {
     return 0;
 }
 
+/* Both arrays in one allocation, with nothing between them. */
+static int run_plan(int bug) {
+    struct arrays a;
+    const int n = AXPY_N - 3, half = n / 2, bytes = half * (int)sizeof(float);
+    start(&a, n);
+    CHECK(RT_LAUNCH(k_axpy, dim3((half + 256) / 256), dim3(256), 0, a.stream,
+                    RT_BUFFER(a.dx, (size_t)bytes), RT_BUFFER(a.dx + half, (size_t)bytes), half,
+                    bug));
+    CHECK(cudaMemcpyAsync(a.y, a.dx + half, (size_t)bytes, cudaMemcpyDeviceToHost, a.stream));
+    CHECK(cudaStreamSynchronize(a.stream));
+    for (int i = 0; i < half; i++)
+        if (wrong("plan", i, a.y[i], 0.5 * (double)a.x[i] + (double)a.x[half + i]))
+            return 1;
+    return 0;
+}
+
 static int run_norm(int bug) {
     struct arrays a;
     start(&a, NORM_N * NORM_ROWS);
@@ -372,9 +388,10 @@ static int run_lanes(int bug) {
 static const struct {
     const char *name;
     int (*run)(int bug);
-} cases[] = {{"axpy", run_axpy},       {"norm", run_norm},   {"matmul", run_matmul},
-             {"softmax", run_softmax}, {"swap", run_swap},   {"reverse", run_reverse},
-             {"vector", run_vector},   {"lanes", run_lanes}, {"bytes", run_bytes}};
+} cases[] = {{"axpy", run_axpy},       {"plan", run_plan},       {"norm", run_norm},
+             {"matmul", run_matmul},   {"softmax", run_softmax}, {"swap", run_swap},
+             {"reverse", run_reverse}, {"vector", run_vector},   {"lanes", run_lanes},
+             {"bytes", run_bytes}};
 
 int main(int argc, char **argv) {
     int bug = 0, result = -1;

@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(128) k_constant(float *__restrict__ y) 
     y[threadIdx.x] = (float)0.1 * twice(y[threadIdx.x]);
 }
 
-static __global__ void __launch_bounds__(128) k_promoted(float *__restrict__ y) {
+__global__ void __launch_bounds__(128) k_promoted(float *__restrict__ y) {
     y[threadIdx.x] = (float)(y[threadIdx.x] * 0.1);
 }
 
@@ -39,7 +39,6 @@ static cudaError_t device_step(cudaStream_t s, float *y) {
         e = RT_LAUNCH(k_parted, 1, 256, 0, s, y);
     if (e == cudaSuccess)
         e = RT_LAUNCH(k_subscript, 1, 128, 0, s, (float(*)[4])y);
-    cudaStreamSynchronize(s);
     free(y);
     return e;
 }

@@ -8,10 +8,11 @@
 #include <string.h>
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
-/* clang-format off: it would take <<< apart */
+/* clang-format off */
 #define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \
     ((kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__), cudaGetLastError())
 /* clang-format on */
+#define RT_BUFFER(p, bytes) (p)
 #define RT_DYNAMIC_SHARED(T, name)                                                                 \
     extern __shared__ __align__(16) unsigned char dynamic_shared[];                                \
     T *name = (T *)dynamic_shared

@@ -5,7 +5,7 @@
  * Prints `file:line: what`, then a line that counts; exit code 1 when something was found. Besides
  * the compiler's warnings under the flags given:
  *   - what can be written is not global; no goto, no arrays of variable length
- *   - what a region reaches does not allocate, print, end the program or wait for the device
+ *   - what a region reaches does not allocate, print or end the program
  *   - in a kernel, no double constant where nothing else is double, pointers to numbers are
  *     restrict, no barrier where threads of a block may part
  *   - the status of every launch and CUDA call is used, and a launch has no more threads than the
@@ -95,8 +95,13 @@ __attribute__((format(printf, 3, 4))) static void found(Check *k, CXCursor at, c
     k->found++;
 }
 
+/* A double, or where doubles are. */
 static bool is_double(CXType t) {
-    return clang_getCanonicalType(t).kind == CXType_Double;
+    t = clang_getCanonicalType(t);
+    while (t.kind == CXType_Pointer || t.kind == CXType_ConstantArray)
+        t = clang_getCanonicalType(t.kind == CXType_Pointer ? clang_getPointeeType(t)
+                                                            : clang_getArrayElementType(t));
+    return t.kind == CXType_Double;
 }
 
 static bool is_status(CXType t) {
@@ -164,20 +169,31 @@ static long long threads_of(CXCursor c) {
     return threads;
 }
 
+/* The text of a function's head as it stands in the file, also where macros begin or end it. */
+static CXSourceRange head_of(const Function *f, CXTranslationUnit unit) {
+    const CXSourceRange whole = clang_getCursorExtent(f->cursor);
+    CXFile file;
+    unsigned begin, end;
+    clang_getExpansionLocation(clang_getRangeStart(whole), &file, NULL, NULL, &begin);
+    clang_getExpansionLocation(clang_getRangeEnd(whole), NULL, NULL, NULL, &end);
+    return clang_getRange(clang_getLocationForOffset(unit, file, begin),
+                          clang_getLocationForOffset(unit, file, end));
+}
+
 /* The number in the __launch_bounds__ of a kernel; 0: none, or not a number. */
 static long long bound_of(const Function *f) {
     CXToken *tokens;
     unsigned n;
     long long bound = 0;
-    CXTranslationUnit unit = clang_Cursor_getTranslationUnit(f->cursor);
-    clang_tokenize(unit, clang_getCursorExtent(f->cursor), &tokens, &n);
-    for (unsigned i = 0; i + 3 < n && bound == 0; i++) {
+    const CXTranslationUnit unit = clang_Cursor_getTranslationUnit(f->cursor);
+    clang_tokenize(unit, head_of(f, unit), &tokens, &n);
+    for (unsigned i = 0; i + 2 < n && bound == 0; i++) {
         char *word = take(clang_getTokenSpelling(unit, tokens[i]));
         char *number = take(clang_getTokenSpelling(unit, tokens[i + 2]));
         if (strcmp(word, "__launch_bounds__") == 0)
             bound = atoll(number);
         if (strcmp(word, "{") == 0)
-            i = n;
+            i = n - 2;
         free(word);
         free(number);
     }
@@ -410,28 +426,11 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 
 /* ---- what regions reach ---------------------------------------------------------------------- */
 
-static const char *const forbidden[] = {"malloc",
-                                        "calloc",
-                                        "realloc",
-                                        "free",
-                                        "printf",
-                                        "fprintf",
-                                        "exit",
-                                        "_exit",
-                                        "abort",
-                                        "alloc",
-                                        "release",
-                                        "cudaMalloc",
-                                        "cudaFree",
-                                        "cudaMallocHost",
-                                        "cudaMemcpy",
-                                        "cudaHostAlloc",
-                                        "cudaFreeHost",
-                                        "cudaMallocAsync",
-                                        "cudaMemset",
-                                        "cudaDeviceSynchronize",
-                                        "cudaStreamSynchronize",
-                                        "cudaEventSynchronize"};
+static const char *const forbidden[] = {
+    "malloc",     "calloc",        "realloc",      "free",           "printf",
+    "fprintf",    "exit",          "_exit",        "abort",          "alloc",
+    "release",    "cudaMalloc",    "cudaFree",     "cudaMemcpy",     "cudaMallocHost",
+    "cudaMemset", "cudaHostAlloc", "cudaFreeHost", "cudaMallocAsync"};
 
 static void reach(Check *k, Function *f, const Function *root) {
     if (f->seen)

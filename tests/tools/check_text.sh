@@ -25,7 +25,7 @@ check() {
     case $1 in
     *.cu)
         if [ -f "$CUDA/include/cuda_runtime.h" ]; then
-            "$tool" "$1" "${cuda[@]}" "${warnings[@]}"
+            "$tool" "$1" "${cuda[@]}" "${warnings[@]}" -Wno-unknown-pragmas
         else
             left_out=$((left_out + 1))
         fi

@@ -14,19 +14,18 @@ function plain(name,    n) {
 
 # ---- the PTX
 
-FNR == NR && /\.(entry|func) / {
+FNR == NR && /\.entry / {
     match($0, /[A-Za-z0-9_$]+ *\(? *$/)
     kernel = substr($0, RSTART)
     gsub(/[( ]/, "", kernel)
-    entry[kernel] = $0 ~ /\.entry/
+    entry[kernel] = 1
 }
 FNR == NR && /^\.maxntid/ {
     gsub(/,/, "")
     block[kernel] = $2 * $3 * $4
 }
 FNR == NR && /^[ \t]+(@[!%p0-9]+ )?[a-z]/ {
-    if (/\.local/) uses_local[kernel] = 1
-    if (/(^|[ \t])st\.[a-z.]*f64/) stores_double[kernel] = 1
+    if (/(^|[ \t])(ld|st)\.[a-z.]*f64/) has_double[kernel] = 1
     if (/\.f64/ && !/(ld|st|mov|cvt\.[a-z]+\.f32)\./ && !(kernel in double)) double[kernel] = $0
 }
 FNR == NR { next }
@@ -61,16 +60,14 @@ END {
         if (each * block[k] > 65536) found(name, "a block needs " each * block[k] " registers of 65536")
         if (shared[k] > 49152) found(name, shared[k] " bytes of shared memory, 49152 at most")
         if (stack[k]) found(name, stack[k] " bytes of stack: an array is indexed at run time")
-        else if (uses_local[k]) found(name, "local memory")
         if (spills[k]) found(name, spills[k] " bytes of spilled registers")
-        if (k in double && !stores_double[k]) {
+        if (k in double && !has_double[k]) {
             gsub(/^[ \t]+|[ \t]+/, " ", double[k])
-            found(name, "double arithmetic in a kernel that stores no double:" double[k])
+            found(name, "double arithmetic, and no double in memory:" double[k])
         }
         kernels[k] = 1
     }
     for (k in entry)
-        if (entry[k] && !(k in kernels)) found(plain(k), "not in the assembler's report")
-        else if (!entry[k] && uses_local[k]) found(plain(k), "local memory")
+        if (!(k in kernels)) found(plain(k), "not in the assembler's report")
     if (!n) found("-", "no kernels")
 }

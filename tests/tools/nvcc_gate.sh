@@ -1,6 +1,6 @@
 #!/bin/bash
 # nvcc_gate.sh FILE.cu…: each compiles for sm_80 and sm_90 without a warning, its kernels keep
-# within the limits of a device, use no stack and no local memory, and no double without need.
+# within the limits of a device and use no stack and no double without need.
 # Prints a line for each kernel, then what was found; exit code 77 without nvcc.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
