@@ -28,7 +28,8 @@ UNIT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c tests/o
 UNIT_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 RT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/runtime/test_*.c))
 
-.PHONY: all demo check test soak bench lint asan install clean help deps-test suites gpu-pack gpu-check
+.PHONY: all demo check test soak bench lint asan install clean help deps-test suites \
+    gpu-pack gpu-check
 .SECONDARY:
 .DELETE_ON_ERROR:
 

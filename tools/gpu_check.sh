@@ -1,9 +1,9 @@
 #!/bin/bash
 # gpu_check.sh: runs in the folder that `make gpu-pack` has made, on a machine with nvcc and a GPU;
-# in the repository (`make gpu-check`) it makes that folder first. Each model is compiled, trained at
-# its small size and compared byte for byte with what the C trainer gave, run under
-# compute-sanitizer where that is there, and timed at its own size. Ends with one table; exit code 1:
-# something differs, 2: there is no GPU or no nvcc.
+# in the repository (`make gpu-check`) it makes that folder first. Each model is compiled, trained
+# at its small size and compared byte for byte with what the C trainer gave, run under
+# compute-sanitizer where that is there, and timed at its own size. Ends with one table; exit code
+# 1: something differs, 2: there is no GPU or no nvcc.
 cd "$(dirname "$0")" || exit 2
 pack=$PWD nvcc=${NVCC:-nvcc} begin=$SECONDS seconds=480 failures=0
 work=$(mktemp -d) || exit 2
