@@ -1,11 +1,11 @@
 /* rt_base.h: what every other runtime file stands on: status, memory hooks, faults, vectors, time.
  *
- * A generated file has what its program needs of the runtime, in this order: rt_base, rt_math,
- * rt_rng, rt_lanes, rt_team, rt_text, rt_array, rt_file, rt_data, rt_csv, rt_npy, rt_batch,
- * rt_store, rt_cli; then buffers, kernels, regions and tasks; then rt_end, and after it only
- * `main`. From here to rt_end all functions are compiled for the processor that the file was made
- * for; `main` is not, so it can ask rt_cpu_missing() first. The text is C17 and C++17 at once;
- * nothing here prints, allocates, exits.
+ * A generated file has what its program needs of the runtime, in this order: rt_base, rt_one,
+ * rt_math_1, rt_math, rt_rng, rt_lanes, rt_team, rt_text, rt_array, rt_file, rt_data, rt_csv,
+ * rt_npy, rt_batch, rt_store, rt_cli; then buffers, kernels, regions and tasks; then rt_end, and
+ * after it only `main`. From here to rt_end all functions are compiled for the processor that the
+ * file was made for; `main` is not, so it can ask rt_cpu_missing() first. The text is C17 and
+ * C++17 at once; nothing here prints, allocates, exits.
  *
  * Floating-point contraction is off, so a*b+c rounds twice everywhere; a fused multiply-add is
  * written fma8 or rt_fmaf. That, and not a compiler flag, is why all compilers give the same bits.

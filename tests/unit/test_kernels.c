@@ -503,6 +503,19 @@ Test(kernels, products_with_rests) {
     check(c);
 }
 
+/* As large as each size of tiles that a target has, with a rest. */
+Test(kernels, large_products) {
+    static const int64_t size[][3] = {
+        {1153, 9, 1281}, {700, 17, 650}, {300, 33, 310}, {6200, 5, 10}};
+    KernelCase *c = case_new(DT_F32);
+    for (int i = 0; i < COUNT_OF(size); i++) {
+        Node *x = case_input(c, "x", DT_F32, SHAPE(1, size[i][0], size[i][1]), -2, 2),
+             *y = case_input(c, "y", DT_F32, SHAPE(1, size[i][1], size[i][2]), -2, 2);
+        case_output(c, graph_unary(c->g, OP_neg, graph_dot(c->g, x, y, false, false)));
+    }
+    check(c);
+}
+
 Test(kernels, step_of_a_perceptron) {
     train_step(DT_F32, 64, 64, 48, 10, 16);
     train_step(DT_F32, 64, 784, 128, 10, 16);
