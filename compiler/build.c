@@ -477,7 +477,7 @@ static void check_defines(Build *b) {
         for (int k = 0; k < b->user->names.n; k++)
             if (b->user->names.at[k]->decl->kind == AST_CONST)
                 text_printf(&names, "%s%s", names.n ? ", " : "", b->user->names.at[k]->name);
-        Span none = {1 + (uint32_t)(b->library_files.n > 0), 0, 0};
+        const Span none = {0}; /* the command line is no place in a file */
         if (!eq)
             diag_error(b->diag, none, "-D %s: expected name=value", d);
         else if (bind && bind->decl->kind == AST_OPTION)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In order. Graph passes rewrite the graph, the others fill c->lowered. */
@@ -113,6 +114,25 @@ static const char *default_output(Compiler *c, const char *ending) {
     return arena_printf(c->arena, "%s%s", c->program->name, ending);
 }
 
+/* Is the output a file that the program was read from? Links count: what they lead to is compared.
+ */
+static bool output_is_source(const Compiler *c) {
+    struct stat to, from;
+    const char *output = c->settings.output;
+    if (stat(output, &to) != 0)
+        return false;
+    for (uint32_t i = 1; diag_file(c->diag, i); i++) {
+        const SourceFile *f = diag_file(c->diag, i);
+        if (f->library || stat(f->path, &from) != 0 || from.st_dev != to.st_dev ||
+            from.st_ino != to.st_ino)
+            continue;
+        fprintf(stderr, "nnc: the output '%s' is the source '%s': it would be lost\n", output,
+                f->path);
+        return true;
+    }
+    return false;
+}
+
 static int write_output(Compiler *c) {
     const char *text = emit_c(c), *to = c->settings.output;
     if (write_file(to, text, strlen(text)))
@@ -128,6 +148,8 @@ static int finish(Compiler *c, const Arguments *args) {
         return lockstep(c, args->trace, args->seed, stdout);
     if (!c->settings.output)
         c->settings.output = default_output(c, args->command == COMMAND_BUILD ? "" : ".c");
+    if (args->command != COMMAND_RUN && output_is_source(c))
+        return EXIT_WRONG;
     if (args->command == COMMAND_EMIT)
         return write_output(c);
     const char *text = emit_c(c);

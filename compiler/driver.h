@@ -16,8 +16,9 @@ typedef enum Command {
 typedef struct Arguments {
     Command command;
     Settings settings;
-    bool single;       /* --ref f32 */
+    bool ref, single;  /* --ref was given; it is f32 */
     const char *trace; /* folder that a trainer's --trace filled */
+    bool seeded;       /* --seed was given */
     uint64_t seed;     /* of that trainer */
     int nrest; /* after --: for the trainer */
     char **rest;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "nnc: turns a .nn file (network, data, training) into a trainer in plain C\n"
@@ -115,6 +116,7 @@ static bool read_ref(Reader *r) {
         return false;
     if (strcmp(type, "f32") != 0 && strcmp(type, "f64") != 0)
         return wrong("--ref takes f32 or f64, found", type);
+    r->out->ref = true;
     r->out->single = strcmp(type, "f32") == 0;
     return true;
 }
@@ -122,6 +124,7 @@ static bool read_ref(Reader *r) {
 static bool read_seed(Reader *r) {
     const char *text = value_of(r, "--seed");
     char *end;
+    r->out->seeded = true;
     if (!text)
         return false;
     r->out->seed = strtoull(text, &end, 10);
@@ -150,7 +153,14 @@ static bool read_option(Reader *r) {
         return read_seed(r);
     bool known;
     bool ok = read_text_option(r, &known);
+    if (!known && r->out->command == COMMAND_RUN)
+        return wrong("what is for the trainer stands after --, as in: nnc run model.nn --", arg);
     return known ? ok : wrong("unknown option", arg);
+}
+
+/* A first word that cannot be a file: files have an ending or lie in a folder, or are there. */
+static bool is_no_command(const char *word) {
+    return !strpbrk(word, "./") && access(word, F_OK) != 0;
 }
 
 static bool read_word(Reader *r) {
@@ -173,6 +183,8 @@ static bool read_word(Reader *r) {
     }
     if (r->out->settings.input)
         return wrong("one file at a time; what is", arg);
+    if (r->i == 1 && is_no_command(arg))
+        return wrong("there is run, check, build and lockstep, but no command", arg);
     r->out->settings.input = arg;
     return true;
 }
@@ -190,6 +202,12 @@ static bool check_arguments(const Arguments *a) {
         return wrong("not supported yet: target", s->target);
     if (a->command == COMMAND_LOCKSTEP && !a->trace)
         return wrong("lockstep needs the folder of a trace of", s->input);
+    if (a->seeded && a->command == COMMAND_RUN)
+        return wrong("a trainer's seed stands after --, as in: nnc run model.nn --", "--seed N");
+    if (a->seeded && a->command != COMMAND_LOCKSTEP)
+        return wrong("only nnc lockstep takes", "--seed");
+    if (a->ref && !oracle)
+        return wrong("it belongs to nnc run --target ref:", "--ref");
     if (s->cpu && strcmp(s->cpu, "native") != 0 && strcmp(s->cpu, "baseline") != 0)
         return wrong("--cpu takes native or baseline, found", s->cpu);
     if (a->nrest && a->command != COMMAND_RUN)

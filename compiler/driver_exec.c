@@ -6,6 +6,7 @@
  */
 #include "driver.h"
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,42 +27,92 @@ static const char *compiler_name(void) {
     return cc && *cc ? cc : "cc";
 }
 
-/* Runs argv and waits; its exit code, or -1 when it could not be run (with a message). */
-static int run_and_wait(char *const *argv) {
-    pid_t child;
+/* ---- the C compiler ---- */
+
+/* While the C compiler works, signals that end nnc are waited for, so that what it leaves is
+ * removed first. */
+typedef struct Guard {
+    sigset_t signals, before;
+    int ended_by; /* the signal that came, or 0 */
+} Guard;
+
+static void guard_begin(Guard *g) {
+    g->ended_by = 0;
+    sigemptyset(&g->signals);
+    sigaddset(&g->signals, SIGINT);
+    sigaddset(&g->signals, SIGTERM);
+    sigaddset(&g->signals, SIGHUP);
+    sigaddset(&g->signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &g->signals, &g->before);
+}
+
+/* Does not return when a signal came. */
+static void guard_end(const Guard *g) {
+    if (g->ended_by)
+        raise(g->ended_by);
+    sigprocmask(SIG_SETMASK, &g->before, NULL);
+}
+
+/* Waits for the child; a signal is passed on to it. */
+static int wait_for(Guard *g, pid_t child) {
     int status;
-    errno = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
-    if (errno) {
-        environment_error("run", argv[0]);
-        return -1;
-    }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
+    for (pid_t got = 0; got == 0;) {
+        got = waitpid(child, &status, WNOHANG);
+        if (got < 0)
             return -1;
+        int signal = got ? 0 : sigwaitinfo(&g->signals, NULL);
+        if (signal > 0 && signal != SIGCHLD) {
+            g->ended_by = signal;
+            kill(child, signal);
+        }
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* Runs argv with `input` as its standard input and waits; its exit code, or -1 when it could not be
+ * run (with a message). */
+static int run_and_wait(char *const *argv, int input, Guard *g) {
+    pid_t child;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, &g->before);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    errno = posix_spawnp(&child, argv[0], &actions, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (!errno)
+        return wait_for(g, child);
+    environment_error("run", argv[0]);
+    return -1;
+}
+
+/* The text in a file without a name: nothing is left of it, however nnc ends. NULL with errno. */
+static FILE *unnamed_file(const char *text) {
+    FILE *f = tmpfile();
+    size_t n = strlen(text);
+    if (f && fwrite(text, 1, n, f) == n && fflush(f) == 0 && lseek(fileno(f), 0, SEEK_SET) == 0)
+        return f;
+    int why = errno;
+    if (f)
+        fclose(f);
+    errno = why;
+    return NULL;
+}
+
 /* Through a temporary name, so that a broken compilation leaves no program behind. */
-static int compile(Compiler *c, const char *source, const char *to) {
+static int compile(Compiler *c, int source, const char *to, Guard *g) {
     char *made = arena_printf(c->arena, "%s.%ld.tmp", to, (long)getpid());
-    const char *command[10];
-    int n = 0;
-    command[n++] = compiler_name();
-    command[n++] = "-O2";
-    command[n++] = "-o";
-    command[n++] = made;
-    command[n++] = source;
-    command[n++] = "-lm";
-    command[n++] = "-pthread";
-    if (c->program->uses_gz)
-        command[n++] = "-lz";
-    command[n] = NULL;
-    int status = run_and_wait((char *const *)(uintptr_t)command);
-    if (status == 0 && rename(made, to) == 0)
+    const char *command[14] = {compiler_name(), "-O2", "-o", made, "-x", "c", "-", "-x", "none",
+                               "-lm", "-pthread", c->program->uses_gz ? "-lz" : NULL};
+    int status = run_and_wait((char *const *)(uintptr_t)command, source, g);
+    if (status == 0 && !g->ended_by && rename(made, to) == 0)
         return EXIT_DONE;
-    if (status == 0)
+    if (status == 0 && !g->ended_by)
         environment_error("write", to);
-    else if (status > 0)
+    else if (status > 0 && !g->ended_by)
         fprintf(stderr, "nnc: %s could not compile the trainer of '%s'\n", compiler_name(),
                 c->settings.input);
     unlink(made);
@@ -69,11 +120,14 @@ static int compile(Compiler *c, const char *source, const char *to) {
 }
 
 int driver_build(Compiler *c, const char *text, const char *to) {
-    const char *source = arena_printf(c->arena, "%s.%ld.c", to, (long)getpid());
-    if (!write_file(source, text, strlen(text)))
-        return environment_error("write", source);
-    int status = compile(c, source, to);
-    unlink(source);
+    FILE *source = unnamed_file(text);
+    if (!source)
+        return environment_error("write a temporary file for", c->settings.input);
+    Guard g;
+    guard_begin(&g);
+    int status = compile(c, fileno(source), to, &g);
+    fclose(source);
+    guard_end(&g);
     return status;
 }
 
@@ -142,7 +196,7 @@ int driver_run_cached(Compiler *c, const char *text, const Arguments *args) {
         unlink(program); /* so that a program always belongs to the text beside it */
         if (!write_file(source, text, strlen(text)))
             return environment_error("write", source);
-        int status = compile(c, source, program);
+        int status = driver_build(c, text, program);
         if (status != EXIT_DONE)
             return status;
     }

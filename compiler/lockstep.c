@@ -35,7 +35,7 @@ typedef struct Lockstep {
     uint64_t seed;
     FILE *out;
     const Step *step;
-    const char *missing; /* what the oracle asked for and the trace lacks */
+    const char *problem; /* the first thing that the oracle asked for and the trace has not so */
 } Lockstep;
 
 /* The tensor that is worst in an execution. */
@@ -54,22 +54,67 @@ typedef struct Oracles {
 
 /* ---- what the oracle asks for ---- */
 
-static const Tensor *needed(Lockstep *l, const char *key) {
-    const Tensor *t = trace_find(&l->step->before, key);
-    if (!t && !l->missing)
-        l->missing = key;
+static void problem(Lockstep *l, const char *text) {
+    if (!l->problem)
+        l->problem = text;
+}
+
+static int64_t count_of(Lockstep *l, const Count *c);
+
+/* The shape in this execution. */
+static Shape shape_now(Lockstep *l, const Shape *bounds) {
+    Shape s = *bounds;
+    for (int i = 0; i < s.rank; i++)
+        if (s.dim[i].count) {
+            int64_t per = s.dim[i].n / s.dim[i].count->bound;
+            s.dim[i] = (Dim){.n = per * count_of(l, s.dim[i].count)};
+        }
+    return s;
+}
+
+/* What the trace has under the key, in the shape that the program has for it (passes may have
+ * changed how its elements are arranged in extents, never their number). NULL: it lacks it or is of
+ * another program. */
+static const Tensor *stored(Lockstep *l, const Trace *trace, const char *key, const Shape *bounds) {
+    const Tensor *t = trace_find(trace, key);
+    if (!t)
+        return NULL;
+    Tensor *out = NEW(l->arena, Tensor);
+    *out = (Tensor){.shape = shape_now(l, bounds), .at = t->at};
+    if (shape_elements(&t->shape) == shape_elements(&out->shape))
+        return out;
+    problem(l, arena_printf(l->arena, "'%s' is %s in the trace, %s in the program", key,
+                            shape_text(l->arena, &t->shape), shape_text(l->arena, &out->shape)));
+    return NULL;
+}
+
+static const Tensor *needed(Lockstep *l, const char *key, const Shape *bounds) {
+    const Tensor *t = stored(l, &l->step->before, key, bounds);
+    if (!t)
+        problem(l, arena_printf(l->arena, "the trace lacks '%s'", key));
     return t;
 }
 
 static double needed_number(Lockstep *l, const char *group, const char *name, double otherwise) {
-    const Tensor *t = needed(l, arena_printf(l->arena, "%s.%s", group, name));
+    const Shape one = shape_scalar();
+    const Tensor *t = needed(l, arena_printf(l->arena, "%s.%s", group, name), &one);
     return t ? t->at[0] : otherwise;
+}
+
+static int64_t count_of(Lockstep *l, const Count *c) {
+    double n = needed_number(l, "counts", c->name, (double)c->bound);
+    if (n >= 0 && n <= (double)c->bound)
+        return (int64_t)n;
+    problem(l, arena_printf(l->arena, "'counts.%s' is %g in the trace, at most %lld in the program",
+                            c->name, n, (long long)c->bound));
+    return c->bound;
 }
 
 static const Tensor *env_home(void *context, const Home *h) {
     Lockstep *l = context;
-    const Tensor *t = needed(l, h->path);
-    return t ? t : ref_tensor_new(l->arena, &h->shape);
+    const Tensor *t = needed(l, h->path, &h->shape);
+    Shape s = shape_now(l, &h->shape);
+    return t ? t : ref_tensor_new(l->arena, &s);
 }
 
 static double env_scalar(void *context, const Scalar *s) {
@@ -77,15 +122,14 @@ static double env_scalar(void *context, const Scalar *s) {
 }
 
 static int64_t env_count(void *context, const Count *c) {
-    return (int64_t)needed_number(context, "counts", c->name, (double)c->bound);
+    return count_of(context, c);
 }
 
 /* Rows come with the batch (give_batches). */
 static void env_row(void *context, const DataSource *s, int64_t row, double *out) {
     Lockstep *l = context;
     (void)row, (void)out;
-    if (!l->missing)
-        l->missing = arena_printf(l->arena, "rows of %s", s->name);
+    problem(l, arena_printf(l->arena, "the trace lacks rows of '%s'", s->name));
 }
 
 /* ---- names of the trainer's values ---- */
@@ -126,7 +170,7 @@ static void give_batches(Lockstep *l, Interp *in, const Region *r) {
     for (int i = 0; i < l->raw->graph->nodes.n; i++) {
         const Node *n = l->raw->graph->nodes.at[i];
         const char *key = is_batch_of(n, r) ? batch_key(l, n) : NULL;
-        const Tensor *rows = key ? trace_find(&l->step->before, key) : NULL;
+        const Tensor *rows = key ? stored(l, &l->step->before, key, &n->shape) : NULL;
         if (rows)
             interp_give(in, n, rows);
     }
@@ -138,7 +182,7 @@ static void give_earlier(Lockstep *l, Interp *in, const Region *r) {
         for (int k = 0; k < earlier->outputs.n && earlier != r; k++) {
             const Node *n = earlier->outputs.at[k];
             const char *key = n->op == OP_constant ? NULL : output_key(l, earlier, k);
-            const Tensor *t = key ? trace_find(&l->step->before, key) : NULL;
+            const Tensor *t = key ? stored(l, &l->step->before, key, &n->shape) : NULL;
             if (t)
                 interp_give(in, n, t);
         }
@@ -225,9 +269,9 @@ static double noisy_error(const Oracles *o, const Node *n, const Tensor *exact) 
 }
 
 static void compare_node(Lockstep *l, const Oracles *o, const char *key, const Node *n, Worst *w) {
-    const Tensor *x = trace_find(&l->step->after, key);
+    const Tensor *x = stored(l, &l->step->after, key, &n->shape);
     if (!x) {
-        l->missing = l->missing ? l->missing : key;
+        problem(l, arena_printf(l->arena, "the trace lacks '%s'", key));
         return;
     }
     const Tensor *exact = interp_value(o->exact, n), *rounded = interp_value(o->rounded, n);
@@ -273,8 +317,8 @@ static void compare_all(Lockstep *l, const Oracles *o, Worst *w) {
 static bool report(Lockstep *l, const Worst *w) {
     const char *name = l->raw->regions.at[l->step->region]->name;
     fprintf(l->out, "%-24s step %4lld: ", name, (long long)l->step->number);
-    if (l->missing) {
-        fprintf(l->out, "WRONG: the trace lacks %s\n", l->missing);
+    if (l->problem) {
+        fprintf(l->out, "WRONG: %s\n", l->problem);
         return false;
     }
     if (!w->key) {
@@ -292,7 +336,7 @@ static bool run_step(Lockstep *l, const Step *s) {
     Arena *whole = l->arena;
     l->arena = arena_new();
     l->step = s;
-    l->missing = NULL;
+    l->problem = NULL;
     const InterpEnv env = {l, env_home, env_scalar, env_count, env_row, l->seed};
     Oracles o = {.exact = oracle(l, &env, false), .rounded = oracle(l, &env, true)};
     for (uint32_t i = 0; i < NOISY; i++) {

@@ -1,0 +1,64 @@
+#!/bin/bash
+# What nnc does with its command line and with files: nothing is overwritten or left half done, and
+# each wrong command says what is wrong.
+cd "$(dirname "$0")/../.." || exit 2
+. tests/lib.sh
+cd "$work" || exit 2
+
+# says STATUS TEXT COMMAND…: nnc COMMAND ends with STATUS and its message has TEXT
+says() {
+    local status=$1 text=$2 found
+    shift 2
+    found=$("$NNC" "$@" 2>&1)
+    [ $? = "$status" ] || wrong "nnc $*: another exit code than $status"
+    case $found in
+    *"$text"*) ;;
+    *) wrong "nnc $*: '$found', wanted '$text'" ;;
+    esac
+}
+
+program='task train { print "done" }'
+echo "$program" >d.nn
+cp d.nn part.nn
+ln -s d.nn link.nn
+ln d.nn hard.nn
+echo 'import "part.nn"' >whole.nn
+for output in d.nn link.nn hard.nn ./d.nn; do
+    says 1 "is the source 'd.nn'" d.nn -o "$output"
+    says 1 "is the source 'd.nn'" build d.nn -o "$output"
+done
+says 1 "is the source 'link.nn'" link.nn -o d.nn
+says 1 "is the source 'part.nn'" whole.nn -o part.nn
+for file in d.nn part.nn; do
+    [ "$(cat $file)" = "$program" ] || wrong "$file was overwritten"
+done
+
+says 1 "no command 'frob'" frob d.nn
+says 1 "no command 'frob'" frob
+says 1 "stands after --" run d.nn --epochs 1
+says 1 "stands after --" run d.nn --seed 3
+says 1 "nnc lockstep takes '--seed'" d.nn --seed 3
+says 1 "'--ref'" run d.nn --ref f32
+says 1 "'--ref'" d.nn --ref f32
+says 1 "nnc: error: -D foo=3" check d.nn -D foo=3
+says 0 done run d.nn --target ref --ref f32
+
+# A compiler that is still at work when nnc is ended: what it leaves is removed.
+cat >slow <<'END'
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+touch "$2" started
+exec sleep 20
+END
+chmod +x slow
+mkdir folder
+CC=./slow "$NNC" build d.nn -o folder/d &
+for ((i = 0; i < 100; i++)); do
+    [ -f started ] && break
+    sleep 0.1
+done
+kill $!
+wait $!
+[ $? = 143 ] || wrong "nnc is not ended by a signal"
+[ -z "$(ls folder)" ] || wrong "an ended nnc leaves $(ls folder)"
+finish
