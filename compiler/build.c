@@ -5,6 +5,7 @@
 #include "build_stmt.h"
 #include "front.h"
 #include "parse.h"
+#include "ref.h"
 #include "sema.h"
 #include <errno.h>
 
@@ -207,11 +208,27 @@ static Value declare_const(Build *b, Env *env, Ast *decl) {
     return v;
 }
 
+static const char *option_spelling(Build *b, const char *name) {
+    char *s = arena_printf(b->arena, "%s", name);
+    for (char *p = s; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    return s;
+}
+
+void build_check_option(Build *b, const char *what, const char *name, Span at) {
+    const char *does =
+        strcmp(name, "output") == 0 ? "where an export's result goes" : ref_common_option(name);
+    if (does)
+        build_error(b, at, "%s '%s': the name is taken by --%s of every trainer: %s", what, name,
+                    option_spelling(b, name), does);
+}
+
 static Value declare_option(Build *b, Env *env, Ast *decl) {
     Value v = build_expr(b, env, decl->option.value);
     Option *o = NEW(b->arena, Option);
     o->name = decl->name;
     o->span = decl->span;
+    build_check_option(b, "option", o->name, decl->name_span);
     o->help = decl->option.help ? ast_plain_string(b->arena, decl->option.help) : "";
     switch (v.kind) {
     case V_BOOL:
@@ -456,13 +473,6 @@ static bool load(Build *b, Env *env, const char *path, const char *text, size_t 
     vec_push(b->arena, library ? &b->library_files : &b->user_files, file);
     b->files.at[index].open = false;
     return parsed;
-}
-
-static const char *option_spelling(Build *b, const char *name) {
-    char *s = arena_printf(b->arena, "%s", name);
-    for (char *p = s; *p; p++)
-        *p = *p == '_' ? '-' : *p;
-    return s;
 }
 
 static void check_defines(Build *b) {

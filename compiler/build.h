@@ -226,6 +226,8 @@ Binding *env_get(Env *env, const char *name);
 Env *env_new(Build *b, Env *parent);
 Binding *env_add(Build *b, Env *env, const char *name, BindKind kind, Value v, Span at);
 Value build_binding(Build *b, Binding *bind, Span at);    /* the value a name has now */
+/* An error when a trainer has an option of this name for itself. what: "option" */
+void build_check_option(Build *b, const char *what, const char *name, Span at);
 const char *build_identifier(Build *b, const char *wish); /* unique C identifier made from wish */
 
 #endif

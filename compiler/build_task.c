@@ -524,6 +524,7 @@ void build_export(Build *b, Env *env, Ast *decl) {
     for (int i = 0; i < decl->fn.formals.n; i++) {
         Ast *f = decl->fn.formals.at[i];
         Shape s;
+        build_check_option(b, "argument", f->name, f->span);
         if (!export_shape(b, inner, f, e, &s)) {
             ok = false;
             continue;

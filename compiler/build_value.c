@@ -260,11 +260,13 @@ static Node *host_to_node(Build *b, HExpr *h, DType want, Span at) {
     if (!n) {
         Scalar *s = NEW(b->arena, Scalar);
         s->id = b->p->scalars.n;
-        const char *name = arena_identifier(b->arena, host_name(b, h));
-        s->name = names_unique(b->scalars, emit_name(b->arena, name), "_");
+        s->called = host_name(b, h);
+        s->name = names_unique(b->scalars,
+                               emit_name(b->arena, arena_identifier(b->arena, s->called)), "_");
         s->dtype = t;
         s->value = h;
         s->region = b->region;
+        s->span = at;
         vec_push(b->arena, &b->p->scalars, s);
         n = graph_scalar(b->g, s);
     }

@@ -109,10 +109,12 @@ struct HExpr {
 /* A host value handed to a region: evaluated when the region starts, stored in the scalar block. */
 struct Scalar {
     int id;
-    const char *name; /* C identifier, unique among scalars */
+    const char *name;   /* C identifier, unique among scalars */
+    const char *called; /* what messages call it */
     DType dtype;      /* the program's float, i32 or bool */
     HExpr *value;
     Region *region;
+    Span span; /* where the program first uses it so */
 };
 
 /* ---- data ---- */

@@ -81,7 +81,15 @@ Ref *ref_new(Arena *a, const Compiler *c, bool single) {
 
 /* ---- regions ---- */
 
-static void set_scalars(Ref *r, const Region *region) {
+/* A whole number as tensors have them. */
+static bool fits_tensor(Ref *r, const Scalar *s, int64_t x) {
+    if (s->dtype != DT_I32 || (x >= INT32_MIN && x <= INT32_MAX))
+        return true;
+    return ref_fail(r, REF_USAGE, "%s: '%s' is %lld: in a tensor it must fit in 32 bits",
+                    ref_where(r, s->span), s->called, (long long)x);
+}
+
+static bool set_scalars(Ref *r, const Region *region) {
     for (int i = 0; i < r->p->scalars.n; i++) {
         const Scalar *s = r->p->scalars.at[i];
         if (s->region != region)
@@ -90,7 +98,10 @@ static void set_scalars(Ref *r, const Region *region) {
         r->scalar[s->id] = s->value->type == HT_REAL   ? v.f
                            : s->value->type == HT_BOOL ? (double)v.b
                                                        : (double)v.i;
+        if (s->value->type == HT_INT && !fits_tensor(r, s, v.i))
+            return false;
     }
+    return !r->message;
 }
 
 static void give_earlier(Ref *r, const Region *region) {
@@ -143,7 +154,8 @@ static bool region_fault(Ref *r, const Region *region, const Node *n) {
 
 bool ref_region(Ref *r, const Region *region) {
     r->runs[region->id]++;
-    set_scalars(r, region);
+    if (!set_scalars(r, region))
+        return false;
     give_earlier(r, region);
     evaluate(r, region);
     const Node *fault = interp_fault(r->interp);

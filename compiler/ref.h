@@ -68,6 +68,9 @@ bool ref_block(Ref *r, const HBlock *b);
 
 /* ---- ref_data.c: the runtime ---- */
 
+/* What the option of this name does in every trainer (names with _ or -); NULL: there is none. */
+const char *ref_common_option(const char *name);
+
 RefData *ref_data_new(Ref *r);
 /* Options into r->option, the task; *stop: help was printed and nothing is to be done. */
 bool ref_data_command_line(Ref *r, int argc, char **argv, const Task **task, bool *stop);

@@ -24,6 +24,13 @@ struct RefData {
     uint32_t *entries;          /* how often each loop was entered */
 };
 
+const char *ref_common_option(const char *name) {
+    for (int i = 0; i < RT_CLI_COMMON; i++)
+        if (rt_cli_same(rt_cli_common(i)->name, name, strlen(name)))
+            return rt_cli_common(i)->help;
+    return NULL;
+}
+
 /* ---- hooks ---- */
 
 static void *hook_alloc(struct rt *rt, size_t bytes) {

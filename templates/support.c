@@ -204,7 +204,7 @@ RT_FN enum rt_status nn_run(struct nn *nn, int region) {
 /* ---- arithmetic of the host, with the language's rules ---- */
 
 RT_FN int64_t nn_zero(struct nn *nn, const char *where) {
-    if (!nn->failed)
+    if (nn->failed != RT_USAGE)
         rt_fail(&nn->rt, RT_USAGE, "%s: integer division by zero", where);
     nn->failed = RT_USAGE;
     return 0;
@@ -223,6 +223,17 @@ RT_FN int64_t nn_mod(struct nn *nn, int64_t a, int64_t b, const char *where) {
         return nn_zero(nn, where);
     int64_t r = b == -1 ? 0 : a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* A whole number as tensors have them. */
+RT_FN int32_t nn_int32(struct nn *nn, int64_t x, const char *name, const char *where) {
+    if (x >= INT32_MIN && x <= INT32_MAX)
+        return (int32_t)x;
+    if (nn->failed != RT_USAGE)
+        rt_fail(&nn->rt, RT_USAGE, "%s: '%s' is %lld: in a tensor it must fit in 32 bits", where, name,
+                (long long)x);
+    nn->failed = RT_USAGE;
+    return 0;
 }
 
 RT_FN int64_t nn_int(double x) {

@@ -18,7 +18,11 @@ void c_emit_scalars(CEmit *x, const Region *r) {
         if (s->region != r)
             continue;
         const char *value = c_expr(x, s->value);
-        if (s->dtype == DT_F64 && s->value->type == HT_REAL)
+        if (s->dtype == DT_I32 && s->value->type == HT_INT)
+            emit_line(&x->e, "nn->scalars.%s = nn_int32(nn, %s, %s, %s);", s->name,
+                      c_condition(x, s->value), emit_string(x->arena, s->called),
+                      emit_string(x->arena, c_where(x, s->span)));
+        else if (s->dtype == DT_F64 && s->value->type == HT_REAL)
             emit_line(&x->e, "nn->scalars.%s = %s;", s->name, value);
         else
             emit_line(&x->e, "nn->scalars.%s = (%s)%s;", s->name, c_type(s->dtype), value);
