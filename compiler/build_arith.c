@@ -145,7 +145,7 @@ static void no_broadcast(Build *b, const Shape *x, const Shape *y, int back, Spa
     Dim dx = x->dim[x->rank - back], dy = y->dim[y->rank - back];
     build_error(b, at, "cannot %s %s and %s: dimension %d is %s in the first and %s in the second",
                 what, shape_text(b->arena, x), shape_text(b->arena, y),
-                x->rank == y->rank ? x->rank - back : -back, extent_text(b, dx),
+                -back, extent_text(b, dx),
                 extent_text(b, dy));
     if (dx.n == dy.n)
         diag_note(b->diag, at,

@@ -49,6 +49,7 @@ Instance *model_copy(Build *b, Env *env, Instance *in, Ast *what);
 void home_init(Build *b, Home *h);
 void home_set_init(Build *b, Home *h, Init init); /* and gives it that value in the start block */
 void build_reset(Build *b, Env *env, Ast *s);
+void params_add(Build *b, ParamSet *set, Home *h, const char *path);
 void instance_params(Build *b, Instance *in, bool states,
                      ParamSet *out); /* with children, in order of creation */
 void build_param(Build *b, Env *env, Ast *decl, HomeKind kind); /* PARAM and STATE in a body */

@@ -69,10 +69,13 @@ static bool part_amount(Build *b, const DataInfo *info, Ast *part, Split *s, dou
     if (v.num.is_int)
         return true;
     *sum += v.num.f;
-    if (v.num.f < 0 || *sum > 1 + 1e-9 || !decimal(v.num.f, &s->amount, &s->of)) {
-        build_error(b, part->span,
-                    "parts are fractions with at most 6 decimals that sum to at most 1, found %g",
+    if (v.num.f < 0 || !decimal(v.num.f, &s->amount, &s->of)) {
+        build_error(b, part->span, "a part is a fraction with at most 6 decimals, found %.9g",
                     v.num.f);
+        return false;
+    }
+    if (*sum > 1 + 1e-9) {
+        build_error(b, part->span, "the parts of a split sum to at most 1, found %g so far", *sum);
         return false;
     }
     return true;
@@ -85,7 +88,7 @@ static void declare_folds(Build *b, const DataInfo *info, const Ast *item, const
     if (!value_to_int(b, v, "the number of folds", part->span, folds))
         return;
     if (*folds < 2 || *folds > 10000)
-        build_error(b, part->span, "the number of folds must be at least 2, found %lld",
+        build_error(b, part->span, "the number of folds must be 2 to 10000, found %lld",
                     (long long)*folds);
     if (item->split.parts.n > 1)
         build_error(b, item->span, "a split is in folds or in parts, not both");
@@ -411,8 +414,10 @@ Value data_fold(Build *b, Env *env, Value data, Ast *call) {
 
 static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int position,
                         bool *last_given) {
-    static const char *const order[] = {"n", "shuffle", "steps", "last"};
+    static const char *const order[] = {"n", "shuffle", "steps", "last", NULL};
     const char *name = a->name ? a->name : position < 4 ? order[position] : "";
+    if (!data_argument_known(b, "batches", name, order, a->span))
+        return false;
     Value x = build_expr(b, env, a->arg.value);
     if (x.kind == V_POISON)
         return false;
@@ -431,19 +436,14 @@ static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int positio
         v->steps[0] = value_to_host(b, x, a->span);
         return v->steps[0] != NULL;
     }
-    if (strcmp(name, "last") == 0) {
-        bool keep = x.kind == V_STRING && strcmp(x.string, "keep") == 0;
-        if (!keep && (x.kind != V_STRING || strcmp(x.string, "drop") != 0)) {
-            build_error(b, a->span, "last is \"keep\" or \"drop\", found %s", value_text(b, x));
-            return false;
-        }
-        v->keep_last[0] = keep;
-        *last_given = true;
-        return true;
+    bool keep = x.kind == V_STRING && strcmp(x.string, "keep") == 0;
+    if (!keep && (x.kind != V_STRING || strcmp(x.string, "drop") != 0)) {
+        build_error(b, a->span, "last is \"keep\" or \"drop\", found %s", value_text(b, x));
+        return false;
     }
-    build_error(b, a->span,
-                "batches has no parameter '%s' (its parameters: n, shuffle, steps, last)", name);
-    return false;
+    v->keep_last[0] = keep;
+    *last_given = true;
+    return true;
 }
 
 Value data_batches(Build *b, Env *env, Value split, Ast *call) {
@@ -468,10 +468,13 @@ Value data_batches(Build *b, Env *env, Value split, Ast *call) {
     for (int i = 0; i < call->call.args.n; i++)
         if (!batches_arg(b, env, v, call->call.args.at[i], i, &last_given))
             return value_poison;
-    if (v->sizes[0] < 1 || v->sizes[0] > 1 << 30) {
-        build_error(b, call->span, "a batch has at least one row: batches(64)");
+    if (!call->call.args.n)
+        build_error(b, call->span, "batches needs the number of rows of a batch: batches(64)");
+    else if (v->sizes[0] < 1 || v->sizes[0] > 1 << 30)
+        build_error(b, call->span, "a batch has 1 to 2^30 rows, found %lld",
+                    (long long)v->sizes[0]);
+    if (v->sizes[0] < 1 || v->sizes[0] > 1 << 30)
         return value_poison;
-    }
     if (!last_given)
         v->keep_last[0] = !v->shuffle[0];
     return (Value){.kind = V_BATCHES, .batches = v};

@@ -51,6 +51,10 @@ void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
 Value field_value(Build *b, FieldUse *f, Span at);
 
 /* ---- build_source.c ---- */
+/* Is it among `names` (NULL ends)? Else an error. To be asked before the value is built: that may
+ * be a slip of another kind. */
+bool data_argument_known(Build *b, const char *callee, const char *name, const char *const *names,
+                         Span at);
 bool data_has_source(Ast *e);
 /* The source made from `call` for this field, NULL: none yet. */
 DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f);

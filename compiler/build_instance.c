@@ -184,21 +184,6 @@ void build_param(Build *b, Env *env, Ast *decl, HomeKind kind) {
     }
 }
 
-void instance_params(Build *b, Instance *in, bool states, ParamSet *out) {
-    for (int i = 0; i < in->homes.n; i++) {
-        Home *h = in->homes.at[i];
-        if (h->kind != HOME_PARAM && !states)
-            continue;
-        Home **grown = NEW_ARRAY(b->arena, Home *, out->n + 1);
-        if (out->n)
-            memcpy(grown, out->homes, sizeof *grown * (size_t)out->n);
-        grown[out->n++] = h;
-        out->homes = grown;
-    }
-    for (int i = 0; i < in->children.n; i++)
-        instance_params(b, in->children.at[i], states, out);
-}
-
 /* ---- paths ---- */
 
 static bool has_homes(const Instance *in) {
@@ -210,23 +195,57 @@ static bool has_homes(const Instance *in) {
     return false;
 }
 
+/* What child i of an instance is called in paths: "linear[0]" where there are several. */
+static const char *child_name(Build *b, const Instance *in, int i) {
+    const Instance *c = in->children.at[i];
+    int same = 0, before = 0;
+    for (int k = 0; k < in->children.n; k++) {
+        const Instance *other = in->children.at[k];
+        bool counts = other->name == c->name && has_homes(other);
+        same += counts;
+        before += counts && k < i;
+    }
+    return same > 1 ? arena_printf(b->arena, "%s[%d]", c->name, before) : c->name;
+}
+
 static void set_paths(Build *b, Instance *in, const char *path) {
     in->path = path;
     for (int i = 0; i < in->homes.n; i++)
         in->homes.at[i]->path = arena_printf(b->arena, "%s.%s", path, in->homes.at[i]->name);
-    for (int i = 0; i < in->children.n; i++) {
-        Instance *c = in->children.at[i];
-        int same = 0, before = 0;
-        for (int k = 0; k < in->children.n; k++) {
-            const Instance *other = in->children.at[k];
-            bool counts = other->name == c->name && has_homes(other);
-            same += counts;
-            before += counts && k < i;
-        }
-        set_paths(b, c,
-                  same > 1 ? arena_printf(b->arena, "%s.%s[%d]", path, c->name, before)
-                           : arena_printf(b->arena, "%s.%s", path, c->name));
+    for (int i = 0; i < in->children.n; i++)
+        set_paths(b, in->children.at[i],
+                  arena_printf(b->arena, "%s.%s", path, child_name(b, in, i)));
+}
+
+/* ---- sets of parameters ---- */
+
+void params_add(Build *b, ParamSet *set, Home *h, const char *path) {
+    Home **homes = NEW_ARRAY(b->arena, Home *, set->n + 1);
+    const char **paths = NEW_ARRAY(b->arena, const char *, set->n + 1);
+    if (set->n) {
+        memcpy(homes, set->homes, sizeof *homes * (size_t)set->n);
+        memcpy(paths, set->paths, sizeof *paths * (size_t)set->n);
     }
+    homes[set->n] = h;
+    paths[set->n++] = path;
+    set->homes = homes;
+    set->paths = paths;
+}
+
+/* path: of the instance, with its dot */
+static void add_params(Build *b, Instance *in, bool states, const char *path, ParamSet *out) {
+    for (int i = 0; i < in->homes.n; i++) {
+        Home *h = in->homes.at[i];
+        if (h->kind == HOME_PARAM || states)
+            params_add(b, out, h, arena_printf(b->arena, "%s%s", path, h->name));
+    }
+    for (int i = 0; i < in->children.n; i++)
+        add_params(b, in->children.at[i], states,
+                   arena_printf(b->arena, "%s%s.", path, child_name(b, in, i)), out);
+}
+
+void instance_params(Build *b, Instance *in, bool states, ParamSet *out) {
+    add_params(b, in, states, "", out);
 }
 
 /* mean, mean[1], mean[2]: accumulators and variables of tasks may share a name, keys may not. */

@@ -15,6 +15,20 @@ static const struct {
     {"windows", SRC_RAW, false},
 };
 
+bool data_argument_known(Build *b, const char *callee, const char *name, const char *const *names,
+                         Span at) {
+    Text list = {.arena = b->arena};
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+        text_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    }
+    build_error(b, at, *name ? "%s has no parameter '%s' (its parameters: %s)"
+                             : "%s takes no more arguments without a name%s (its parameters: %s)",
+                callee, name, list.at);
+    return false;
+}
+
 static int source_index(const char *name) {
     for (int i = 0; i < COUNT_OF(source_kinds); i++)
         if (strcmp(source_kinds[i].name, name) == 0)
@@ -154,25 +168,23 @@ static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span 
         }
         s->has_missing = true;
         s->missing = v.num.f;
-    } else if (strcmp(name, "classes") == 0) {
-        return csv_classes(b, s, v, at);
     } else {
-        build_error(b, at,
-                    "csv has no parameter '%s' (its parameters: path, columns, header, skip, "
-                    "separator, missing, classes)",
-                    name);
-        return false;
+        return csv_classes(b, s, v, at);
     }
     return true;
 }
 
 static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
+    static const char *const names[] = {"path",      "columns", "header",  "skip",
+                                        "separator", "missing", "classes", NULL};
     bool single = false, any = false;
     s->header = -1;
     s->separator = ',';
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
         const char *name = a->name ? a->name : i == 1 ? "columns" : "";
+        if (!data_argument_known(b, "csv", name, names, a->span))
+            return false;
         if (strcmp(name, "columns") == 0) {
             any = true;
             if (!csv_columns(b, s, env, a->arg.value, &single))
@@ -198,21 +210,26 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
 
 /* What a row of a file other than csv holds is what the field declares. */
 static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape *row) {
+    static const char *const raw[] = {"path", "type", "shape", NULL};
+    static const char *const other[] = {"path", NULL};
     s->row = *row;
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
-        const char *name = a->name ? a->name : i == 1 ? "type" : "shape";
+        const char *name = a->name ? a->name : i == 1 ? "type" : i == 2 ? "shape" : "";
+        if (!data_argument_known(b, call->call.callee->name, name,
+                                 s->kind == SRC_RAW ? raw : other, a->span))
+            return false;
         Value v = build_expr(b, env, a->arg.value);
         if (v.kind == V_POISON)
             return false;
-        if (s->kind == SRC_RAW && strcmp(name, "type") == 0 && v.kind == V_TYPE) {
+        if (strcmp(name, "type") == 0 && v.kind == V_TYPE) {
             s->dtype = v.type;
-        } else if (s->kind == SRC_RAW && strcmp(name, "shape") == 0) {
+        } else if (strcmp(name, "shape") == 0) {
             if (!value_to_shape(b, v, a->span, &s->row))
                 return false;
         } else {
-            build_error(b, a->span, "'%s' is no argument of this source, or of the wrong kind (%s)",
-                        name, value_text(b, v));
+            build_error(b, a->span, "raw takes an element type and a shape, found %s for %s",
+                        value_text(b, v), name);
             return false;
         }
     }

@@ -43,6 +43,8 @@ Value build_grad(Build *b, const Actual *a) {
     Value x = a->at[1];
     if (x.kind == V_POISON || !loss_is_fresh(b, &d, y, a->spans[0]))
         return value_poison;
+    if (b->training) /* as 'minimize' does: a loss that is no number must not reach the weights */
+        graph_check(b->g, y);
     if (x.kind != V_LIST)
         return grad_one(b, y, &d, x, a->spans[1]);
     Value *out = NEW_ARRAY(b->arena, Value, x.list->n + 1);
@@ -217,27 +219,35 @@ static void target_add(Build *b, Targets *t, Home *h, const FnValue *opt) {
         vec_push(b->arena, &t->at, (Target){h, opt, NULL});
 }
 
+/* Adds the parameters of a value that an `over` names; false after an error. */
+static bool target_params(Build *b, Value v, Span at, ParamSet *out) {
+    Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
+    if (v.kind == V_MODEL) {
+        instance_params(b, v.model, false, out);
+        return true;
+    }
+    if (h && h->kind == HOME_PARAM) {
+        params_add(b, out, h, h->name);
+        return true;
+    }
+    for (int i = 0; v.kind == V_LIST && i < v.list->n; i++)
+        if (!target_params(b, v.list->at[i], at, out))
+            return false;
+    if (v.kind == V_LIST && v.list->n)
+        return true;
+    if (v.kind != V_POISON)
+        build_error(b, at, "'over' names models, parts of models and parameters, found %s",
+                    value_text(b, v));
+    return false;
+}
+
 /* The parameters an `over` names; an error when the loss depends on none of them. */
 static void target_named(Build *b, Env *env, Targets *t, const Dependences *d, const FnValue *opt,
                          const Ast *stmt, Ast *e) {
     Value v = build_expr(b, env, e);
     ParamSet set = {0};
-    Home *h = v.kind == V_TENSOR ? home_of_version(b, v.node) : NULL;
-    if (v.kind == V_MODEL) {
-        instance_params(b, v.model, false, &set);
-    } else if (h && h->kind == HOME_PARAM) {
-        set.n = 1;
-        set.homes = &h;
-    } else if (v.kind == V_LIST) {
-        for (int i = 0; i < v.list->n; i++)
-            if (v.list->at[i].kind == V_MODEL)
-                instance_params(b, v.list->at[i].model, false, &set);
-    } else {
-        if (v.kind != V_POISON)
-            build_error(b, e->span, "'over' names models, parts of models and parameters, found %s",
-                        value_text(b, v));
+    if (!target_params(b, v, e->span, &set))
         return;
-    }
     int found = 0;
     for (int i = 0; i < set.n; i++)
         if (depends_on(d, set.homes[i])) {
@@ -367,10 +377,14 @@ static void run_accumulate_start(Build *b, void *arg) {
 }
 
 static HExpr *accumulate_count(Build *b, Env *env, Ast *e) {
-    HExpr *k = value_to_host(b, build_expr(b, env, e), e->span);
-    if (!k || (k->type == HT_INT && (k->kind != HX_CONST || k->i > 0)))
+    Value v = build_expr(b, env, e);
+    HExpr *k = value_to_host(b, v, e->span);
+    if (!k || (k->type == HT_INT && (k->kind != HX_CONST || (k->i > 0 && k->i <= INT32_MAX))))
         return k;
-    build_error(b, e->span, "'accumulate' takes a positive integer");
+    build_error(b, e->span, "'accumulate' takes a whole number, 1 to 2^31-1, found %s",
+                k->kind == HX_CONST && k->type == HT_INT
+                    ? arena_printf(b->arena, "%lld", (long long)k->i)
+                    : value_text(b, v));
     return NULL;
 }
 
@@ -469,6 +483,26 @@ void build_minimize(Build *b, Env *env, Ast *s) {
         update_targets(b, env, s->minimize.clip, &with, s->span);
 }
 
+/* Two sets are walked side by side: parameter by parameter they have the same path within their
+ * models. what: the statement that pairs them */
+static bool same_params(Build *b, const ParamSet *first, const ParamSet *other, const char *what,
+                        Span at) {
+    if (first->n != other->n) {
+        build_error(b, at, "'%s' walks sets of equal parameters: the first has %d, this one %d",
+                    what, first->n, other->n);
+        return false;
+    }
+    for (int i = 0; i < first->n; i++)
+        if (strcmp(first->paths[i], other->paths[i]) != 0) {
+            build_error(b, at,
+                        "'%s' pairs parameters of equal path: the first has '%s' where this one "
+                        "has '%s'",
+                        what, first->paths[i], other->paths[i]);
+            return false;
+        }
+    return true;
+}
+
 /* update net by g with opt [clip N] */
 void build_update(Build *b, Env *env, Ast *s) {
     Value target = build_expr(b, env, s->update.target);
@@ -481,16 +515,17 @@ void build_update(Build *b, Env *env, Ast *s) {
     Targets t = {0};
     if (target.kind == V_MODEL && by.kind == V_SET) {
         instance_params(b, target.model, false, &set);
-        for (int i = 0; i < set.n && i < by.set->n; i++)
+        if (!same_params(b, &set, by.set, "update", s->update.by->span))
+            return;
+        for (int i = 0; i < set.n; i++)
             vec_push(b->arena, &t.at, (Target){set.homes[i], opt, node_here(b, by.set->nodes[i])});
     }
     if (h && h->kind == HOME_PARAM && by.kind == V_TENSOR &&
         shape_equal(&by.node->shape, &h->shape))
         vec_push(b->arena, &t.at, (Target){h, opt, by.node});
-    bool fits =
-        t.at.n &&
-        (target.kind != V_MODEL ||
-         (set.n == by.set->n && shape_equal(&set.homes[0]->shape, &by.set->nodes[0]->shape)));
+    bool fits = t.at.n > 0;
+    for (int i = 0; i < set.n && fits; i++)
+        fits = shape_equal(&set.homes[i]->shape, &by.set->nodes[i]->shape);
     if (!fits) {
         build_error(
             b, s->span,
@@ -533,12 +568,8 @@ static bool each_sets(Build *b, Env *env, Ast *e, ParamSet *sets, int n) {
         Ast *x = iter->kind == AST_TUPLE ? iter->list.items.at[i] : iter;
         if (!each_set(b, build_expr(b, env, x), x->span, &sets[i]))
             return false;
-        if (sets[i].n != sets[0].n) {
-            build_error(b, x->span,
-                        "'each' walks sets of equal parameters: the first has %d, this one %d",
-                        sets[0].n, sets[i].n);
+        if (!same_params(b, &sets[0], &sets[i], "each", x->span))
             return false;
-        }
     }
     return true;
 }

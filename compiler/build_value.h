@@ -41,6 +41,7 @@ typedef struct ValueList {
 typedef struct ParamSet {
     int n;
     Home **homes;
+    const char **paths; /* within the model: "linear[0].w" */
     Node **nodes; /* NULL: the homes' own values */
 } ParamSet;
 

@@ -120,6 +120,11 @@ static int compile(Compiler *c, int source, const char *to, Guard *g) {
 }
 
 int driver_build(Compiler *c, const char *text, const char *to) {
+    struct stat st;
+    if (stat(to, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fprintf(stderr, "nnc: cannot write '%s': it is there and not a file\n", to);
+        return EXIT_ENVIRONMENT;
+    }
     FILE *source = unnamed_file(text);
     if (!source)
         return environment_error("write a temporary file for", c->settings.input);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void bug_at(const char *file, int line, const char *fmt, ...) {
@@ -454,11 +455,13 @@ static bool write_all(FILE *f, const char *text, size_t n) {
 
 bool write_file(const char *path, const char *text, size_t n) {
     Arena *a = arena_new();
-    char *temporary = arena_printf(a, "%s.%ld.tmp", path, (long)getpid());
+    struct stat st;
+    bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    const char *temporary = direct ? path : arena_printf(a, "%s.%ld.tmp", path, (long)getpid());
     FILE *f = fopen(temporary, "wb");
-    bool ok = f && write_all(f, text, n) && rename(temporary, path) == 0;
+    bool ok = f && write_all(f, text, n) && (direct || rename(temporary, path) == 0);
     int why = errno;
-    if (f && !ok)
+    if (f && !ok && !direct)
         remove(temporary);
     arena_free(a);
     errno = why;

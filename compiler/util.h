@@ -77,7 +77,8 @@ const char *names_unique(Names *names, const char *wanted, const char *joint);
 
 /* Whole file in the arena, terminated; NULL (and errno) when it cannot be read. */
 char *read_file(Arena *a, const char *path, size_t *n);
-/* Writes to a temporary name and renames; false (and errno) when that fails: nothing is left. */
+/* Writes to a temporary name and renames; false (and errno) when that fails: nothing is left. What
+ * is there and no file (/dev/stdout) is written to as it is. */
 bool write_file(const char *path, const char *text, size_t n);
 
 /* 32-bit FNV-1a; places of random numbers and structural hashes. */

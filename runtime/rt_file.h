@@ -183,12 +183,13 @@ RT_FN void rt_files_drop(struct rt *rt) {
  */
 
 /* Under a temporary name until it is whole: whatever happens, the old file or the new one is there.
- */
+ * What is there and no file (/dev/stdout, a pipe) is written to as it is. */
 struct rt_out {
     struct rt *rt;
     const char *path;
     char temporary[4096];
-    int fd; /* -1 after an error */
+    bool direct; /* no temporary name */
+    int fd;      /* -1 after an error */
     int error;
 };
 
@@ -196,7 +197,11 @@ RT_FN enum rt_status rt_out_open(struct rt_out *out, struct rt *rt, const char *
     out->rt = rt;
     out->path = path;
     out->error = 0;
-    int n = snprintf(out->temporary, sizeof out->temporary, "%s.%ld.tmp", path, (long)getpid());
+    struct stat st;
+    out->direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    int n = out->direct ? snprintf(out->temporary, sizeof out->temporary, "%s", path)
+                        : snprintf(out->temporary, sizeof out->temporary, "%s.%ld.tmp", path,
+                                   (long)getpid());
     if (n < 0 || (size_t)n >= sizeof out->temporary)
         return rt_fail(rt, RT_ENV, "cannot write '%.200s…': the name is too long", path);
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -240,17 +245,19 @@ RT_FN void rt_sync_folder(const char *path) {
 /* Syncs and gives the file its name; after an error the temporary file is gone and the old one
  * stays. */
 RT_FN enum rt_status rt_out_close(struct rt_out *out) {
-    if (!out->error && fsync(out->fd) != 0)
+    if (!out->error && !out->direct && fsync(out->fd) != 0)
         out->error = errno;
     if (close(out->fd) != 0 && !out->error)
         out->error = errno;
-    if (!out->error && rename(out->temporary, out->path) != 0)
+    if (!out->error && !out->direct && rename(out->temporary, out->path) != 0)
         out->error = errno;
     if (out->error) {
-        unlink(out->temporary);
+        if (!out->direct)
+            unlink(out->temporary);
         return rt_fail(out->rt, RT_ENV, "cannot write '%s': %s", out->path, strerror(out->error));
     }
-    rt_sync_folder(out->path);
+    if (!out->direct)
+        rt_sync_folder(out->path);
     return RT_OK;
 }
 

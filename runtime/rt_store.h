@@ -341,10 +341,7 @@ RT_FN __attribute__((format(printf, 2, 3))) void rt_load_wrong(struct rt_load_st
 /* Finds the tensor of an entry and compares; -1 and a note when it does not fit. */
 RT_FN void rt_load_entry(struct rt_load_state *l, const struct rt_entry *e) {
     char have[128], want[128];
-    if (e->from < 0 || e->to < e->from || e->to > l->size) {
-        rt_load_wrong(l, "'%s' lies outside the file", e->key);
-        return;
-    }
+    bool outside = e->from < 0 || e->to < e->from || e->to > l->size;
     for (int i = 0; i < l->n; i++) {
         const struct rt_tensor *t = &l->tensors[i];
         if (strcmp(t->key, e->key) != 0 || !rt_key_in(t->key, l->prefix))
@@ -357,9 +354,11 @@ RT_FN void rt_load_entry(struct rt_load_state *l, const struct rt_entry *e) {
                           rt_shape_text(have, sizeof have, e->rank, e->dims),
                           rt_store_dtype(t->type),
                           rt_shape_text(want, sizeof want, t->rank, t->dims));
+        else if (outside)
+            rt_load_wrong(l, "'%s' lies outside the file", e->key);
         else if (e->to - e->from != rt_tensor_elements(t) * (int64_t)rt_type_size(t->type))
             rt_load_wrong(l, "'%s' has %lld bytes", e->key, (long long)(e->to - e->from));
-        l->from[i] = e->from;
+        l->from[i] = outside ? 0 : e->from;
         return;
     }
     if (rt_key_in(e->key, l->prefix))

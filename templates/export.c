@@ -109,14 +109,13 @@ RT_FN enum rt_status nn_write_npy(struct nn *nn, const char *path, const struct 
     const unsigned char size[] = {(unsigned char)(nn->text.size & 255),
                                   (unsigned char)(nn->text.size >> 8)};
     size_t bytes = (size_t)nn_elements(t) * rt_type_size(t->type);
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fwrite("\223NUMPY\1\0", 1, 8, f) == 8 && fwrite(size, 1, 2, f) == 2 &&
-              fwrite(nn->text.text, 1, nn->text.size, f) == nn->text.size &&
-              fwrite(t->data, 1, bytes, f) == bytes;
-    int error = errno;
-    if (f && fclose(f) != 0)
-        ok = false;
-    return ok ? RT_OK : rt_fail(&nn->rt, RT_ENV, "cannot write '%s': %s", path, strerror(error));
+    struct rt_out out;
+    NN_TRY(rt_out_open(&out, &nn->rt, path));
+    rt_out_write(&out, "\223NUMPY\1\0", 8);
+    rt_out_write(&out, size, 2);
+    rt_out_write(&out, nn->text.text, nn->text.size);
+    rt_out_write(&out, t->data, bytes);
+    return rt_out_close(&out);
 }
 
 /* To --output FILE.npy (several: FILE.npy, FILE.npy.1 …), else printed. */

@@ -230,8 +230,8 @@ RT_FN int32_t nn_int32(struct nn *nn, int64_t x, const char *name, const char *w
     if (x >= INT32_MIN && x <= INT32_MAX)
         return (int32_t)x;
     if (nn->failed != RT_USAGE)
-        rt_fail(&nn->rt, RT_USAGE, "%s: '%s' is %lld: in a tensor it must fit in 32 bits", where, name,
-                (long long)x);
+        rt_fail(&nn->rt, RT_USAGE, "%s: '%s' is %lld: in a tensor it must fit in 32 bits", where,
+                name, (long long)x);
     nn->failed = RT_USAGE;
     return 0;
 }

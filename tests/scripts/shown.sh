@@ -28,6 +28,15 @@ npy_of "2, 4" >"$work/x.npy"
             rm "$file"
         done
     done
+    echo "a full disk"
+    (
+        trap '' XFSZ
+        ulimit -f 0
+        "$work/shown" table --x "$work/x.npy" -o "$work/y.npy" 2>&1
+    ) | sed "s|$work/||"
+    ls "$work" | grep y.npy
+    echo "what is no file"
+    "$work/shown" table --x "$work/x.npy" -o /dev/stdout | wc -c
 } >"$work/found" 2>&1
 [ -z "$BLESS" ] || cp "$work/found" tests/golden/shown.out
 diff -u --label shown.out --label found tests/golden/shown.out "$work/found" || wrong "shown.out"

@@ -350,7 +350,7 @@ Test(build_value, run_time_sizes_do_not_fit) {
         const char *e, *message;
     } cases[] = {
         {"x @ transpose(x)", "[rows, rows] has two sizes that are known only at run time"},
-        {"x + zeros([8, 3])", "dimension 0 is up to 8 in the first and 8 in the second"},
+        {"x + zeros([8, 3])", "dimension -2 is up to 8 in the first and 8 in the second"},
         {"x[1:]", "this slice needs the size of a dimension that is known only at run time"},
         {"reshape(x, [8, 3])", "cannot reshape [rows, 3] to [8, 3]"},
         {"concat(x, x, axis=0)", "cannot concatenate along axis 0"},
@@ -369,7 +369,7 @@ Test(build_value, mistakes_are_named) {
         const char *e, *message;
     } cases[] = {
         {"a + zeros([2, 4])",
-         "cannot add [2, 3] and [2, 4]: dimension 1 is 3 in the first and 4 in the second"},
+         "cannot add [2, 3] and [2, 4]: dimension -1 is 3 in the first and 4 in the second"},
         {"a + zeros([2])", "cannot add [2, 3] and [2]: dimension -1 is 3 in the first and 2 in"},
         {"stack(1 // 0)", "division of 1 by zero"},
         {"i % 0", "division of integers by zero"},
