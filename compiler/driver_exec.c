@@ -105,8 +105,8 @@ static FILE *unnamed_file(const char *text) {
 /* Through a temporary name, so that a broken compilation leaves no program behind. */
 static int compile(Compiler *c, int source, const char *to, Guard *g) {
     char *made = arena_printf(c->arena, "%s.%ld.tmp", to, (long)getpid());
-    const char *command[14] = {compiler_name(), "-O2", "-o", made, "-x", "c", "-", "-x", "none",
-                               "-lm", "-pthread", c->program->uses_gz ? "-lz" : NULL};
+    const char *command[14] = {compiler_name(), "-O2", "-Wno-psabi", "-o", made, "-x", "c", "-",
+                               "-x", "none", "-lm", "-pthread", c->program->uses_gz ? "-lz" : NULL};
     int status = run_and_wait((char *const *)(uintptr_t)command, source, g);
     if (status == 0 && !g->ended_by && rename(made, to) == 0)
         return EXIT_DONE;

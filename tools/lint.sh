@@ -13,7 +13,8 @@ found=$(
     awk -f tools/lint_text.awk $text_files
     awk -f tools/lint_c.awk $c_files
     if [ -f compiler/ops.h ]; then
-        awk -f tools/lint_ops.awk compiler/ops.h $(find tests/ops -type f 2>/dev/null)
+        awk -f tools/lint_ops.awk compiler/ops.h grammar/README.md \
+            $(find tests/ops -type f 2>/dev/null)
     fi
 )
 if [ -n "$found" ]; then

@@ -46,10 +46,14 @@ static void head_command(CEmit *x) {
         text_printf(&t, " -D %s", s->defines[i]);
     if (s->real64)
         text_add(&t, " --real f64");
+    if (s->cpu)
+        text_printf(&t, " --cpu %s", s->cpu);
     emit_line(&x->e, "/* %s: a trainer, made by nnc " NNC_VERSION " from %s", out, x->p->file);
     emit_line(&x->e, " *");
     emit_line(&x->e, " *   %s -o %s", t.at, out);
-    emit_line(&x->e, " *   cc -O2 -o %s %s -lm -pthread%s", x->p->name, out,
+    /* vectors wider than the processor's: GCC has a note about calls, of which there are none */
+    const char *quiet = s->cpu && strcmp(s->cpu, "baseline") == 0 ? " -Wno-psabi" : "";
+    emit_line(&x->e, " *   cc -O2%s -o %s %s -lm -pthread%s", quiet, x->p->name, out,
               x->p->uses_gz ? " -lz" : "");
     emit_line(&x->e, " *   ./%s --help", x->p->name);
 }
