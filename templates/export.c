@@ -44,10 +44,10 @@ RT_FN enum rt_status nn_read_argument(struct nn *nn, const struct nn_argument *a
         return rt_fail(&nn->rt, RT_USAGE, "which file? --%s FILE.npy", name);
     NN_TRY(rt_npy_read(&nn->rt, &a->field, "", path, s));
     if (!a->rows && s->rows != a->fixed)
-        return rt_fail(&nn->rt, RT_USAGE, "%s: %lld rows, wanted %lld", path, (long long)s->rows,
-                       (long long)a->fixed);
+        return rt_fail(&nn->rt, RT_USAGE, "'%s' has %lld rows, wanted %lld", path,
+                       (long long)s->rows, (long long)a->fixed);
     if (a->rows && io->rows >= 0 && s->rows != io->rows)
-        return rt_fail(&nn->rt, RT_USAGE, "%s: %lld rows, the argument before has %lld", path,
+        return rt_fail(&nn->rt, RT_USAGE, "'%s' has %lld rows, the argument before has %lld", path,
                        (long long)s->rows, (long long)io->rows);
     if (a->rows)
         io->rows = s->rows;

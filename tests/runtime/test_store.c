@@ -154,7 +154,8 @@ Test(store, broken_files) {
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         expect_refused(broken[i], 8, 3, "is not a whole safetensors file");
     expect_refused("{\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,4]}}", 3, 3,
-                   "'net.count' lies outside the file");
+                   "does not fit: 'net.count' lies outside the file; 'net.linear[0].w' is missing; "
+                   "'net.linear[0].b' is missing");
     expect_refused("{\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,3]}}", 4, 3,
                    "'net.count' has 3 bytes");
     FILE *f = fopen(path, "wb");

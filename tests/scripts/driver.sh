@@ -43,6 +43,18 @@ says 1 "'--ref'" d.nn --ref f32
 says 1 "nnc: error: -D foo=3" check d.nn -D foo=3
 says 0 done run d.nn --target ref --ref f32
 
+# A trace is of the program that made it: tensors of other shapes are told, not read.
+for width in 3 4; do
+    cat >net$width.nn <<END
+model net = linear($width)
+let x = rand([8, 2])
+task train { for i in 0..2 { minimize mean(net(x)^2) with sgd(0.1) } }
+END
+done
+"$NNC" build net3.nn -o net3 && ./net3 --trace trace --trace-steps 1,2 || wrong "no trace"
+says 0 "0 wrong" lockstep net3.nn trace
+says 1 "is [2, 3] in the trace, [2, 4] in the program" lockstep net4.nn trace
+
 # A compiler that is still at work when nnc is ended: what it leaves is removed.
 cat >slow <<'END'
 #!/bin/sh
