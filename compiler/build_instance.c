@@ -266,8 +266,8 @@ static void number_equal_paths(Build *b) {
 static void name_gradients(Build *b) {
     for (int i = 0; i < b->gradients.n; i++) {
         const HomeGradient *g = &b->gradients.at[i];
-        const char *name =
-            arena_printf(b->arena, "d_%s", arena_identifier(b->arena, g->of->path));
+        const char *of = arena_fold_words(b->arena, arena_identifier(b->arena, g->of->path));
+        const char *name = arena_printf(b->arena, "d_%s", of);
         for (Node *n = g->node; n && !n->name; n = n->op == OP_reshape ? n->in[0] : NULL)
             n->name = name;
     }

@@ -12,7 +12,7 @@ static void indent(Emit *e) {
 
 /* ---- long lines ---- */
 
-enum { COLUMNS = 100, LEAST = 12 };
+enum { COLUMNS = 100, FULL = 96, LEAST = 12 }; /* FULL: of words, with room for what ends them */
 
 /* How well a line ends behind this character: commas and assignments before operators, those that
  * bind least first; -1: badly. */
@@ -141,13 +141,6 @@ void emit_end(Emit *e, const char *after) {
     text_printf(&e->text, "}%s\n", after);
 }
 
-static size_t last_line_length(const Text *t) {
-    size_t i = t->n;
-    while (i && t->at[i - 1] != '\n')
-        i--;
-    return t->n - i;
-}
-
 /* Bytes of a word: to a space that stands in no braces and in at most one pair of parentheses,
  * those of the call; *depth: of parentheses, before it and behind it. */
 static size_t word_length(const char *words, int *depth) {
@@ -161,13 +154,18 @@ static size_t word_length(const char *words, int *depth) {
 }
 
 void emit_words(Emit *e, const char *first, const char *words, const char *rest) {
+    size_t from = e->text.n;
     int depth = 0;
+    bool fresh = *first == 0; /* nothing but the margin stands in this line */
     indent(e);
     text_add(&e->text, first);
-    for (bool start = true; *words; start = false) {
+    for (bool start = true; *words; start = fresh = false) {
         size_t n = word_length(words, &depth);
-        if (last_line_length(&e->text) + n > 96) {
-            text_add(&e->text, "\n    ");
+        if (!fresh && e->text.n - from + n > FULL) {
+            break_line(e, from);
+            text_add(&e->text, "\n");
+            from = e->text.n;
+            text_add(&e->text, "    ");
             indent(e);
         } else if (!start) {
             text_add(&e->text, " ");
@@ -175,7 +173,9 @@ void emit_words(Emit *e, const char *first, const char *words, const char *rest)
         text_addn(&e->text, words, n);
         words += n + (words[n] == ' ');
     }
-    text_printf(&e->text, "%s\n", rest);
+    text_add(&e->text, rest);
+    break_line(e, from);
+    text_add(&e->text, "\n");
 }
 
 void emit_lines(Emit *e, const char *text) {

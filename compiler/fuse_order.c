@@ -74,7 +74,8 @@ void fuse_split_reductions(Fuser *f) {
 
 /* A number makes the name unique. */
 static Buffer *new_buffer(Fuser *f, const char *path, Buffer like) {
-    like.name = names_unique(f->names, arena_identifier(f->arena, path), "_");
+    const char *name = arena_fold_words(f->arena, arena_identifier(f->arena, path));
+    like.name = names_unique(f->names, name, "_");
     return lower_buffer(f->arena, f->compiler->lowered, like);
 }
 

@@ -229,6 +229,27 @@ const char *arena_identifier(Arena *a, const char *path) {
     return name;
 }
 
+const char *arena_fold_words(Arena *a, const char *name) {
+    Text t = {.arena = a};
+    for (const char *at = name; *at;) {
+        size_t n = strcspn(at, "_");
+        const char *next = at + n;
+        int times = 1;
+        while (n && *next == '_' && strncmp(next + 1, at, n) == 0 &&
+               (next[n + 1] == '_' || !next[n + 1])) {
+            next += n + 1;
+            times++;
+        }
+        if (times < 3)
+            text_addn(&t, at, (size_t)(next - at));
+        else
+            text_printf(&t, "%.*s_%d", (int)n, at, times);
+        text_addn(&t, next, *next != 0);
+        at = next + (*next != 0);
+    }
+    return t.n ? t.at : name;
+}
+
 const char *arena_replace_word(Arena *a, const char *text, const char *word, const char *with) {
     size_t n = strlen(word);
     Text t = {.arena = a};

@@ -28,6 +28,8 @@ char *arena_strndup(Arena *a, const char *s, size_t n);
 const char *path_base(const char *path);
 /* A C identifier from a name or path: "net.linear[0].w" gives net_linear_0_w. */
 const char *arena_identifier(Arena *a, const char *path);
+/* Three or more equal words of a name in a row as one with their number: a_a_a_b: a_3_b. */
+const char *arena_fold_words(Arena *a, const char *name);
 /* The text with one word in place of another; words are made of letters, digits and _. */
 const char *arena_replace_word(Arena *a, const char *text, const char *word, const char *with);
 
