@@ -35,9 +35,7 @@ static bool verifies(void) {
 static void dump_accesses(Text *t, const char *how, const Access *at, int n) {
     for (int i = 0; i < n; i++)
         text_printf(t, "%s%s%s", i ? " " : how, at[i].buffer->name,
-                    at[i].element ? "~"
-                    : at[i].owner ? "*"
-                                  : "");
+                    at[i].owner ? "*" : "");
 }
 
 static void dump_lowered(const Lowered *l, Text *t) {

@@ -51,13 +51,10 @@ typedef struct Run {
 
 /* The bytes of a buffer that a kernel's tile reads or writes. `owner`: tile t of T touches only
  * subscripts t * part … (t + 1) * part - 1 of `axis` (the last tile: to the end). No barrier is
- * needed between two kernels of equal T for accesses with the same axis and part. `element` (a
- * read): each element is read only for the element at the same place of each write, before that is
- * stored, so the read buffer may lend its bytes to the written one; the kernel's text must then
- * allow both pointers to be equal (no restrict). */
+ * needed between two kernels of equal T for accesses with the same axis and part. */
 typedef struct Access {
     Buffer *buffer;
-    bool owner, element;
+    bool owner;
     int axis;     /* owner */
     int64_t part;
     const char *called; /* in a function that several kernels share; NULL: as the buffer */

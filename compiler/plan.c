@@ -5,19 +5,17 @@
  * persistent ones. Within a region:
  *
  *   1. barriers, from the flow of data alone: kernel b waits when an earlier kernel a touches a
- * buffer of b, one of the two writes, and neither tile ownership nor thread 0 orders them. Greedy
- * from the left: the barrier goes directly before b, which covers the most later pairs, so the
- * number is minimal.
+ *      buffer of b, one of the two writes, and neither tile ownership nor thread 0 orders them.
+ *      Greedy from the left: the barrier goes directly before b, which covers the most later pairs,
+ *      so the number is minimal.
  *      A kernel that checks may be followed by others, but before the next one that writes a home
- * every thread looks at the fault word: behind a barrier, and none that checks may come before the
- * next barrier, so that all threads see the same.
- *   2. in place: a buffer that a kernel reads for the last time, element by element, lends its
- * bytes to the buffer that kernel writes.
- *   3. runs of equal calls (plan_runs.c): the slots that the copies of a call touch get equal
- * steps. A row of slots is one range of bytes; where copy i and copy i + m may share, it is m slots
- * long and its copies take turns.
- *   4. offsets, greedy by size with best fit. Two buffers may share bytes only where the barriers
- * of step 1 already order their accesses: saving memory never costs a barrier.
+ *      every thread looks at the fault word: behind a barrier, and none that checks may come before
+ *      the next barrier, so that all threads see the same.
+ *   2. runs of equal calls (plan_runs.c): the buffers that the copies of a call touch are families
+ *      in equal steps. A family is one range of bytes; where copy i and copy i + m may share, it is
+ *      m buffers long and its copies take turns.
+ *   3. offsets, greedy by size with best fit. Two buffers may share bytes only where the barriers
+ *      of step 1 already order their accesses: saving memory never costs a barrier.
  *
  * plan_check proves the result with none of this code.
  */
@@ -29,28 +27,27 @@ enum { ALIGNMENT = 64 };
 /* One access: kernel number in Lowered.kernels, what it does. */
 typedef struct Use {
     int kernel;
-    bool owner, write, element;
+    bool owner, write;
     int axis;
     int64_t part;
 } Use;
 
 typedef VEC(Use) UseList;
 
-/* A range of bytes and the uses of all buffers that lie there. */
+/* The bytes of a buffer and what uses them. */
 typedef struct Slot {
-    Buffer *buffer; /* the first of them; the others follow by Planner.shares */
-    int64_t bytes, offset;
+    Buffer *buffer;
+    int64_t bytes;
     UseList uses; /* ascending by kernel */
 } Slot;
 
 typedef struct Planner {
     Lowered *l;
     Arena *arena;
-    VEC(Slot) slot; /* by buffer id; bytes == 0: in place of another, or lends nothing */
-    int *shares;    /* by buffer id: the buffer whose slot it lies in, or its own id */
-    bool *persist;  /* by buffer id: it has bytes of its own */
+    VEC(Slot) slot; /* by buffer id */
+    bool *persist;  /* by buffer id: it lasts longer than its region */
     VEC(struct Piece) pieces;
-    int *phase;     /* by kernel: barriers before it */
+    int *phase; /* by kernel: barriers before it */
 } Planner;
 
 static bool is_serial(const Lowered *l, int kernel) {
@@ -179,7 +176,7 @@ static bool is_persistent(const Buffer *b) {
 }
 
 static void note_use(Planner *p, int kernel, Access a, bool write) {
-    Use u = {kernel, a.owner, write, a.element && !write, a.axis, a.part};
+    Use u = {kernel, a.owner, write, a.axis, a.part};
     vec_push(p->arena, &p->slot.at[a.buffer->id].uses, u);
 }
 
@@ -194,75 +191,11 @@ static void collect_uses(Planner *p) {
     }
 }
 
-/* Uses u before v of different buffers in the same bytes: does something keep them apart? */
-static bool uses_ordered(const Planner *p, Use u, Use v) {
-    if (u.kernel >= v.kernel)
-        return false;
-    if (is_serial(p->l, u.kernel) && is_serial(p->l, v.kernel))
-        return true;
-    return p->phase[u.kernel] < p->phase[v.kernel];
-}
-
-/* ---- in place ---- */
-
-static bool same_form(const Buffer *a, const Buffer *b) {
-    return a->bytes == b->bytes && a->dtype == b->dtype && a->layout == b->layout &&
-           shape_equal(&a->shape, &b->shape);
-}
-
-/* Every use of x lies before kernel k (or is its element read), and each is ordered before every
- * use of y: by ownership of equal tiles, by thread 0 or by a barrier. */
-static bool can_lend(const Planner *p, const Slot *x, const Slot *y, int k) {
-    for (int i = 0; i < x->uses.n; i++) {
-        Use u = x->uses.at[i];
-        if (u.kernel > k || (u.kernel == k && (u.write || !u.owner || !u.element)))
-            return false;
-        for (int j = 0; j < y->uses.n; j++) {
-            Use v = y->uses.at[j];
-            bool owners = u.owner && v.owner && u.axis == v.axis && u.part == v.part &&
-                          p->l->kernels.at[u.kernel]->tiles == p->l->kernels.at[v.kernel]->tiles;
-            if (v.kernel < k || (!owners && !uses_ordered(p, u, v)))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void lend(Planner *p, Slot *x, Slot *y) {
-    p->shares[y->buffer->id] = x->buffer->id;
-    for (int i = 0; i < y->uses.n; i++)
-        vec_push(p->arena, &x->uses, y->uses.at[i]);
-    y->bytes = 0;
-}
-
-static Slot *slot_of(Planner *p, const Buffer *b) {
-    int id = b->id;
-    while (p->shares[id] != id)
-        id = p->shares[id];
-    return &p->slot.at[id];
-}
-
-static void reuse_in_place(Planner *p) {
-    for (int k = 0; k < p->l->kernels.n; k++) {
-        const Kernel *kernel = p->l->kernels.at[k];
-        for (int w = 0; w < kernel->writes.n; w++) {
-            Slot *y = slot_of(p, kernel->writes.at[w].buffer);
-            if (!y->bytes || !kernel->writes.at[w].owner || y->uses.at[0].kernel != k)
-                continue;
-            for (int r = 0; r < kernel->reads.n; r++) {
-                Buffer *from = kernel->reads.at[r].buffer;
-                Slot *x = slot_of(p, from);
-                if (x != y && x->bytes && kernel->reads.at[r].element &&
-                    same_form(from, y->buffer) && can_lend(p, x, y, k)) {
-                    lend(p, x, y);
-                    break;
-                }
-            }
-        }
-    }
-}
-
 /* ---- offsets ---- */
+
+static const Slot *slot_of(const Planner *p, const Buffer *b) {
+    return &p->slot.at[b->id];
+}
 
 /* Kernels between which something is touched, and those among them that run on several threads;
  * -1: none. */
@@ -270,10 +203,10 @@ typedef struct Life {
     int first, last, first_wide, last_wide;
 } Life;
 
-/* One slot, or a row of them that takes turns. */
+/* One buffer, or a family whose copies take turns. */
 typedef struct Piece {
-    int id; /* of its first slot */
-    const int *slots;
+    int id; /* least of its buffers */
+    Buffer *const *copies;
     int n, rotate;
     int64_t bytes, offset;
     const Region *region;
@@ -311,12 +244,12 @@ static bool lives_apart(const Planner *p, Life a, Life b) {
     return life_before(p, a, b) || life_before(p, b, a);
 }
 
-/* Copies i, i + m, i + 2 m … of a row may share one slot. */
-static bool may_rotate(const Planner *p, const SlotRow *row, int m) {
+/* Copies i, i + m, i + 2 m … of a family may share one slot. */
+static bool may_rotate(const Planner *p, const Family *f, int m) {
     for (int i = 0; i < m; i++) {
-        Life life = life_of(p, &p->slot.at[row->slots.at[i]]);
-        for (int k = i + m; k < row->slots.n; k += m) {
-            Life next = life_of(p, &p->slot.at[row->slots.at[k]]);
+        Life life = life_of(p, slot_of(p, f->copies.at[i]));
+        for (int k = i + m; k < f->copies.n; k += m) {
+            Life next = life_of(p, slot_of(p, f->copies.at[k]));
             if (!lives_apart(p, life, next))
                 return false;
             life = life_join(life, next);
@@ -325,35 +258,34 @@ static bool may_rotate(const Planner *p, const SlotRow *row, int m) {
     return true;
 }
 
-/* How many copies of a row have bytes of their own. */
-static int row_rotates(const Planner *p, const SlotRow *row) {
+/* How many copies of a family have bytes of their own. */
+static int rotates(const Planner *p, const Family *f) {
     enum { MOST = 4 };
-    bool persistent = p->persist[row->slots.at[0]];
-    for (int m = 1; m <= MOST && m < row->slots.n && !persistent; m++)
-        if (may_rotate(p, row, m))
+    bool persistent = p->persist[f->copies.at[0]->id];
+    for (int m = 1; m <= MOST && m < f->copies.n && !persistent; m++)
+        if (may_rotate(p, f, m))
             return m;
-    return row->slots.n;
+    return f->copies.n;
 }
 
-static Piece new_piece(const Planner *p, const int *slots, int n, int rotate) {
-    const Slot *first = &p->slot.at[slots[0]];
-    Piece piece = {.id = slots[0], .slots = slots, .n = n, .rotate = rotate};
+static Piece new_piece(const Planner *p, Buffer *const *copies, int n, int rotate) {
+    const Slot *first = slot_of(p, copies[0]);
+    Piece piece = {.id = copies[0]->id, .copies = copies, .n = n, .rotate = rotate};
     piece.region = first->buffer->region;
     piece.bytes = first->bytes * rotate;
     piece.life = life_of(p, first);
     for (int i = 1; i < n; i++) {
-        piece.id = MIN(piece.id, slots[i]);
-        piece.life = life_join(piece.life, life_of(p, &p->slot.at[slots[i]]));
+        piece.id = MIN(piece.id, copies[i]->id);
+        piece.life = life_join(piece.life, life_of(p, slot_of(p, copies[i])));
     }
     return piece;
 }
 
 static void set_offset(const Planner *p, Piece *piece, int64_t offset) {
     piece->offset = offset;
-    for (int i = 0; i < piece->n; i++) {
-        Slot *s = &p->slot.at[piece->slots[i]];
-        s->offset = offset + i % piece->rotate * s->bytes;
-    }
+    for (int i = 0; i < piece->n; i++)
+        piece->copies[i]->offset =
+            offset + i % piece->rotate * slot_of(p, piece->copies[i])->bytes;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -414,26 +346,21 @@ static int64_t place_persistent(Planner *p) {
     return end;
 }
 
-/* Rows in place of their first slot. Notes by slot how many of its row have bytes of their own. */
-static void make_pieces(Planner *p, const Runs *runs, int *rotate_of) {
-    const SlotRow **row_of = NEW_ARRAY(p->arena, const SlotRow *, p->slot.n + 1);
+/* Families in place of their first buffer. Notes by buffer how many of its family have bytes of
+ * their own. */
+static void make_pieces(Planner *p, int *rotate_of) {
     bool *done = NEW_ARRAY(p->arena, bool, p->slot.n + 1);
-    int *self = NEW_ARRAY(p->arena, int, p->slot.n + 1);
-    for (int i = 0; i < runs->rows.n; i++)
-        for (int k = 0; k < runs->rows.at[i].slots.n; k++)
-            row_of[runs->rows.at[i].slots.at[k]] = &runs->rows.at[i];
     for (int i = 0; i < p->slot.n; i++) {
-        self[i] = i;
         if (done[i] || p->slot.at[i].bytes == 0)
             continue;
-        const SlotRow *row = row_of[i];
-        int n = row ? row->slots.n : 1, rotate = row ? row_rotates(p, row) : 1;
-        const int *slots = row ? row->slots.at : &self[i];
+        const Family *family = p->slot.at[i].buffer->family;
+        int n = family ? family->copies.n : 1, rotate = family ? rotates(p, family) : 1;
+        Buffer *const *copies = family ? family->copies.at : &p->l->buffers.at[i];
         for (int k = 0; k < n; k++) {
-            done[slots[k]] = true;
-            rotate_of[slots[k]] = rotate;
+            done[copies[k]->id] = true;
+            rotate_of[copies[k]->id] = rotate;
         }
-        vec_push(p->arena, &p->pieces, new_piece(p, slots, n, rotate));
+        vec_push(p->arena, &p->pieces, new_piece(p, copies, n, rotate));
     }
 }
 
@@ -445,90 +372,28 @@ static void count_phases(Planner *p) {
     }
 }
 
-/* Kernels of a kernel's region. */
-static int crowd(const Lowered *l, const Kernel *k) {
-    int n = 0;
-    for (int i = 0; i < l->kernels.n; i++)
-        n += l->kernels.at[i]->region == k->region;
-    return n;
-}
-
-/* The kernel with most arithmetic in the region with most kernels: the faults below are made where
- * they hurt. */
-static int heaviest(const Lowered *l) {
-    int best = 0;
-    for (int i = 1; i < l->kernels.n; i++) {
-        const Kernel *k = l->kernels.at[i], *b = l->kernels.at[best];
-        int more = crowd(l, k) - crowd(l, b);
-        if (more > 0 || (more == 0 && k->flops > b->flops))
-            best = i;
-    }
-    return best;
-}
-
-/* The faults below are in one call, not in all layers. */
-static void forget_runs(Lowered *l) {
-    l->runs.n = l->families.n = 0;
-    for (int i = 0; i < l->buffers.n; i++)
-        l->buffers.at[i]->family = NULL;
-}
-
-/* Nobody waits for the heaviest kernel (a deliberate fault). */
-static void drop_barrier(Lowered *l) {
-    forget_runs(l);
-    int i = heaviest(l);
-    while (i < l->kernels.n && !l->barrier_after[i])
-        i++;
-    if (i < l->kernels.n)
-        l->barrier_after[i] = false;
-}
-
-/* What the heaviest kernel writes lies on what it reads (a deliberate fault). */
-static void share_offset(Lowered *l) {
-    forget_runs(l);
-    const Kernel *k = l->kernels.at[heaviest(l)];
-    Buffer *to = k->writes.at[0].buffer;
-    for (int i = 0; i < k->reads.n; i++) {
-        const Buffer *from = k->reads.at[i].buffer;
-        if (from != to && from->offset + to->bytes <= l->arena_bytes) {
-            to->offset = from->offset;
-            return;
-        }
-    }
-}
-
 static void make_slots(Planner *p) {
     const Lowered *l = p->l;
-    p->shares = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
     p->persist = NEW_ARRAY(p->arena, bool, l->buffers.n + 1);
     for (int i = 0; i < l->buffers.n; i++) {
         Buffer *b = l->buffers.at[i];
         if (b->id != i)
             bug("plan: buffer '%s' is number %d in the list and calls itself %d", b->name, i,
                 b->id);
-        p->shares[i] = i;
         p->persist[i] = is_persistent(b);
         vec_push(p->arena, &p->slot,
-                 (Slot){.buffer = b, .bytes = p->persist[i] ? 0 : align_up(b->bytes)});
+                 (Slot){.buffer = b, .bytes = align_up(b->bytes)});
     }
     collect_uses(p);
 }
 
 static void place(Planner *p) {
     Lowered *l = p->l;
-    int *slot_number = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
     int *rotate_of = NEW_ARRAY(p->arena, int, l->buffers.n + 1);
-    for (int i = 0; i < l->buffers.n; i++) {
-        slot_number[i] = slot_of(p, l->buffers.at[i])->buffer->id;
-        if (p->persist[i])
-            p->slot.at[i].bytes = align_up(l->buffers.at[i]->bytes);
-    }
-    Runs runs = {.l = l, .arena = p->arena, .slot_of = slot_number, .persist = p->persist};
+    Runs runs = {.l = l, .arena = p->arena, .persist = p->persist};
     plan_find_runs(&runs);
-    make_pieces(p, &runs, rotate_of);
+    make_pieces(p, rotate_of);
     l->arena_bytes = place_pieces(p, place_persistent(p));
-    for (int i = 0; i < l->buffers.n; i++)
-        l->buffers.at[i]->offset = p->slot.at[slot_number[i]].offset;
     plan_settle_families(&runs, rotate_of);
 }
 
@@ -539,10 +404,6 @@ void plan(Compiler *c) {
     p.phase = NEW_ARRAY(c->arena, int, l->kernels.n + 1);
     count_phases(&p);
     make_slots(&p);
-    reuse_in_place(&p);
     place(&p);
-    if (mutated(l->program->graph, "barrier"))
-        drop_barrier(l);
-    if (mutated(l->program->graph, "offset"))
-        share_offset(l);
+    plan_mutate(l);
 }

@@ -4,23 +4,20 @@
 
 #include "pass.h"
 
-/* Slots that lie one behind the other, as the copies of a repeated body need them. */
-typedef struct SlotRow {
-    VEC(int) slots; /* numbers: ids of their first buffers */
-} SlotRow;
-
 typedef struct Runs {
     Lowered *l;
     Arena *arena;
-    const int *slot_of;  /* by buffer id */
-    const bool *persist; /* by buffer id: it has bytes of its own */
-    VEC(SlotRow) rows;
+    const bool *persist; /* by buffer id: it lasts longer than its region */
 } Runs;
 
-/* plan_runs.c: finds l->runs, l->families and the rows of slots that make them possible; the plan
- * keeps every row in equal steps. Adds a barrier behind a run whose copies wait for each other. */
+/* plan_runs.c: finds l->runs and l->families; the plan keeps the copies of a family in equal steps.
+ * Adds a barrier behind a run whose copies wait for each other. */
 void plan_find_runs(Runs *r);
-/* Where the families lie, now that all buffers have offsets; runs whose families do not fit go. */
-void plan_settle_families(Runs *r, const int *rotate_of); /* by slot: copies that have own bytes */
+/* Where the families lie, now that all buffers have offsets; runs whose families do not fit go.
+ * rotate_of: by buffer, how many copies of its family have bytes of their own. */
+void plan_settle_families(Runs *r, const int *rotate_of);
+
+/* plan_mutate.c: makes the fault that a test wants, if any. */
+void plan_mutate(Lowered *l);
 
 #endif

@@ -105,26 +105,11 @@ static bool check_places(Check *c) {
     return each_overlap(c, &all, check_pair_place);
 }
 
-/* The access of kernel k to buffer b: whether it is there, whether every one of its kind is owned.
- */
-typedef struct Seen {
-    bool reads, writes, owner, element;
-} Seen;
-
-static Seen kernel_sees(const Kernel *k, const Buffer *b) {
-    Seen s = {.owner = true, .element = true};
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].buffer == b) {
-            s.reads = true;
-            s.owner &= k->reads.at[i].owner;
-            s.element &= k->reads.at[i].element;
-        }
+static bool writes(const Kernel *k, const Buffer *b) {
     for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer == b) {
-            s.writes = true;
-            s.owner &= k->writes.at[i].owner;
-        }
-    return s;
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
 }
 
 static void note_use(Check *c, const Buffer *b, int kernel) {
@@ -147,26 +132,11 @@ static void find_ranges(Check *c) {
     }
 }
 
-static bool equal_form(const Buffer *a, const Buffer *b) {
-    return a->offset == b->offset && a->bytes == b->bytes && a->dtype == b->dtype &&
-           a->layout == b->layout && shape_equal(&a->shape, &b->shape);
-}
-
 static bool check_pair_life(Check *c, const Buffer *a, const Buffer *b) {
-    const Lowered *l = c->l;
     int a1 = c->first[a->id], a2 = c->last[a->id], b1 = c->first[b->id], b2 = c->last[b->id];
     if (a1 < 0 || b1 < 0 || a2 < b1 || b2 < a1)
         return true;
-    if (b2 == a1 && a2 != b1) /* b lends its bytes to a: the mirror of what follows */
-        return check_pair_life(c, b, a);
-    if (a2 != b1)
-        return fail(c, "'%s' and '%s' share bytes while both are wanted", a->name, b->name);
-    Seen last = kernel_sees(l->kernels.at[a2], a), first = kernel_sees(l->kernels.at[a2], b);
-    if (!equal_form(a, b) || last.writes || first.reads || !last.owner || !last.element ||
-        !first.owner)
-        return fail(c, "kernel '%s' may not write '%s' over '%s'", l->kernels.at[a2]->name, b->name,
-                    a->name);
-    return true;
+    return fail(c, "'%s' and '%s' share bytes while both are wanted", a->name, b->name);
 }
 
 static bool check_lives_of(Check *c, Extent x, Extent y) {
@@ -185,7 +155,7 @@ static bool check_written_first(Check *c) {
     for (int i = 0; i < l->buffers.n; i++) {
         const Buffer *b = l->buffers.at[i];
         int first = c->first[i];
-        if (!outlives_region(b) && first >= 0 && !kernel_sees(l->kernels.at[first], b).writes)
+        if (!outlives_region(b) && first >= 0 && !writes(l->kernels.at[first], b))
             return fail(c, "kernel '%s' reads '%s' before it is written",
                         l->kernels.at[first]->name, b->name);
     }
@@ -208,10 +178,9 @@ static bool check_pair_order(Check *c, Extent x, Extent y) {
     const Kernel *a = c->l->kernels.at[x.kernel], *b = c->l->kernels.at[y.kernel];
     if (x.kernel == y.kernel || (!x.write && !y.write) || (a->tiles == 1 && b->tiles == 1))
         return true;
-    bool one_part = x.buffer == y.buffer || equal_form(x.buffer, y.buffer);
     bool one_cut = x.access.owner && y.access.owner && x.access.axis == y.access.axis &&
                    x.access.part == y.access.part;
-    if (one_cut && one_part && a->tiles == b->tiles)
+    if (x.buffer == y.buffer && one_cut && a->tiles == b->tiles)
         return true;
     bool forward = x.kernel < y.kernel;
     return fail(c, "kernels '%s' and '%s' meet at '%s' without a barrier",

@@ -4,8 +4,8 @@
  * A run is a sequence of kernels that repeats with a period. For each pair of neighbouring copies
  * the buffers of a call are linked with those of the same call in the next copy. Links make chains:
  * the output of layer 1, 2, 3 …; a link that would fork a chain or close it ends the run. Chains of
- * buffers become families with one name; chains of slots become rows, which plan.c lays out in
- * equal steps. Runs are taken greedily from the left, the longest at each place.
+ * buffers become families with one name, which plan.c lays out in equal steps. Runs are taken
+ * greedily from the left, the longest at each place.
  */
 #include "plan.h"
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 enum { MOST_PERIOD = 256, LEAST_COPIES = 3, MOST_TRIES = 4 };
 
-/* ---- chains of items: buffers by id, then slots ---- */
+/* ---- chains of items: buffers by id ---- */
 
 typedef struct Item {
     int next[2], n; /* neighbours in its chain */
@@ -150,12 +150,7 @@ static bool same_form(const Runs *r, const Buffer *a, const Buffer *b) {
 
 static bool link_buffers(const Runs *r, Chains *c, const Buffer *w, const Buffer *x,
                          const Buffer *y) {
-    int slots = r->l->buffers.n;
-    if (!link_items(c, w ? w->id : -1, x->id, y->id))
-        return false;
-    return x == y || (same_form(r, x, y) &&
-                      link_items(c, w ? slots + r->slot_of[w->id] : -1,
-                                 slots + r->slot_of[x->id], slots + r->slot_of[y->id]));
+    return link_items(c, w ? w->id : -1, x->id, y->id) && (x == y || same_form(r, x, y));
 }
 
 static bool link_kernels(const Runs *r, Chains *c, const Kernel *w, const Kernel *x,
@@ -382,43 +377,9 @@ static void name_families(Runs *r) {
         r->l->families.at[i]->name = names_unique(names, family_name(r, r->l->families.at[i]), "_");
 }
 
-/* ---- rows of slots ---- */
-
-static void make_rows(Runs *r, const Chains *c) {
-    int slots = r->l->buffers.n;
-    int *items = NEW_ARRAY(r->arena, int, slots + 1);
-    int *position = NEW_ARRAY(r->arena, int, slots + 1); /* in its row, counted from 1 */
-    bool *back = NEW_ARRAY(r->arena, bool, slots + 1);   /* some slot says so: its row is turned */
-    for (int i = 0; i < slots; i++) {
-        if (!begins_chain(c, slots + i))
-            continue;
-        int n = chain_from(c, slots + i, items);
-        for (int k = 0; k < n; k++)
-            position[items[k] - slots] = k + 1;
-    }
-    for (int i = 0; i < r->l->families.n; i++) {
-        const Family *f = r->l->families.at[i];
-        int a = r->slot_of[f->copies.at[0]->id], b = r->slot_of[f->copies.at[1]->id];
-        if (a != b && position[a] > position[b])
-            back[a] = true;
-    }
-    for (int i = 0; i < slots; i++) {
-        if (!begins_chain(c, slots + i))
-            continue;
-        int n = chain_from(c, slots + i, items);
-        bool turn = false;
-        for (int k = 0; k < n; k++)
-            turn |= back[items[k] - slots];
-        SlotRow row = {0};
-        for (int k = 0; k < n; k++)
-            vec_push(r->arena, &row.slots, items[turn ? n - 1 - k : k] - slots);
-        vec_push(r->arena, &r->rows, row);
-    }
-}
-
 void plan_find_runs(Runs *r) {
     Lowered *l = r->l;
-    int items = 2 * l->buffers.n, periods = MIN(MOST_PERIOD, l->kernels.n / LEAST_COPIES);
+    int items = l->buffers.n, periods = MIN(MOST_PERIOD, l->kernels.n / LEAST_COPIES);
     Chains c = {.arena = r->arena, .item = NEW_ARRAY(r->arena, Item, items + 1)};
     for (int i = 0; i < items; i++)
         c.item[i].end = i;
@@ -436,7 +397,6 @@ void plan_find_runs(Runs *r) {
         number_copies(l->families.at[i]);
     turn_families(r);
     name_families(r);
-    make_rows(r, &c);
 }
 
 /* ---- where they lie ---- */
@@ -482,7 +442,7 @@ void plan_settle_families(Runs *r, const int *rotate_of) {
     int kept = 0;
     for (int i = 0; i < l->families.n; i++) {
         Family *f = l->families.at[i];
-        if (settle_in_line(f) || settle_in_turn(f, rotate_of[r->slot_of[f->copies.at[0]->id]])) {
+        if (settle_in_line(f) || settle_in_turn(f, rotate_of[f->copies.at[0]->id])) {
             l->families.at[kept++] = f;
             continue;
         }

@@ -214,8 +214,10 @@ static void schedule_scatter_add(Sched *s, const Node *n) {
 static void axis_space(const Shape *s, int axis, int64_t *outer, int64_t *length, int64_t *inner) {
     *outer = *inner = 1;
     *length = s->dim[axis].n;
-    for (int d = 0; d < s->rank; d++)
-        *(d < axis ? outer : d > axis ? inner : &(int64_t){1}) *= s->dim[d].n;
+    for (int d = 0; d < axis; d++)
+        *outer *= s->dim[d].n;
+    for (int d = axis + 1; d < s->rank; d++)
+        *inner *= s->dim[d].n;
 }
 
 typedef struct Axis {

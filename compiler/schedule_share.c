@@ -200,7 +200,7 @@ static bool same_block(Match *m, const Block *x, const Block *y) {
     return true;
 }
 
-/* `element` and `owner` are the plan's business, but a function without restrict serves both. */
+/* What their tiles own is the plan's business. */
 static bool same_kernel(Arena *a, bool block, const Kernel *x, const Kernel *y) {
     Match m = {.arena = a, .block = block, .a = x, .b = y};
     if (x->tiles != y->tiles || x->seed != y->seed || x->check != y->check ||
@@ -209,9 +209,6 @@ static bool same_kernel(Arena *a, bool block, const Kernel *x, const Kernel *y) 
         x->counts.n != y->counts.n || x->sources.n != y->sources.n ||
         x->places.n != y->places.n || x->faults.n != y->faults.n)
         return false;
-    for (int i = 0; i < x->reads.n; i++)
-        if (x->reads.at[i].element != y->reads.at[i].element)
-            return false;
     return same_block(&m, &x->nest->body, &y->nest->body);
 }
 

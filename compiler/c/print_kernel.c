@@ -623,14 +623,6 @@ static bool writes_buffer(const Kernel *k, const Buffer *b) {
     return false;
 }
 
-/* Two pointers may be equal where one kernel may write over what it reads. */
-bool print_may_alias(const Kernel *k) {
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].element)
-            return true;
-    return false;
-}
-
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out) {
     int n = 0;
@@ -651,14 +643,13 @@ void print_item(Text *list, const char *item) {
     text_printf(list, "%s%s", list->n ? ", " : "", item);
 }
 
-const char *print_parameter(Printer *p, const Buffer *b, bool restricted) {
+const char *print_parameter(Printer *p, const Buffer *b) {
     Text one = {.arena = p->arena};
     const char *name = print_new_name(p, b, b->name);
     int64_t extent[3];
     if (!writes_buffer(p->kernel, b))
         text_add(&one, buffer_subscripts(p->arena, b, extent) > 1 ? "rt_const " : "const ");
-    buffer_declaration(&one, p->arena, b,
-                       restricted ? print_text(p, "rt_restrict %s", name) : name);
+    buffer_declaration(&one, p->arena, b, print_text(p, "rt_restrict %s", name));
     return one.at;
 }
 
@@ -668,7 +659,7 @@ static const char *parameters(Printer *p) {
     int n = print_buffers_of(k, buffer);
     Text list = {.arena = p->arena};
     for (int i = 0; i < n; i++)
-        print_item(&list, print_parameter(p, buffer[i], !print_may_alias(k)));
+        print_item(&list, print_parameter(p, buffer[i]));
     p->buffers = n;
     for (int i = 0; i < k->sources.n; i++) {
         const char *name = print_text(p, "src_%s", c_source_name(p->arena, k->sources.at[i]));

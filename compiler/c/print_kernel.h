@@ -44,10 +44,8 @@ int64_t print_known_limit(Printer *p, const LoopVar *v);
 const char *print_scalar_type(DType t);
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out);
-/* Two pointers may be equal where one kernel may write over what it reads. */
-bool print_may_alias(const Kernel *k);
 /* The declaration of a buffer as a parameter. */
-const char *print_parameter(Printer *p, const Buffer *b, bool restricted);
+const char *print_parameter(Printer *p, const Buffer *b);
 /* "a, b, c" grows by one. */
 void print_item(Text *list, const char *item);
 /* "[4][16]" of a local; zeros as C writes them for any array: "{{0}}". */

@@ -406,7 +406,7 @@ static const char *parameters(Printer *p) {
     int n = print_buffers_of(k, buffer);
     Text list = {.arena = p->arena};
     for (int i = 0; i < n; i++)
-        print_item(&list, print_parameter(p, buffer[i], !print_may_alias(k)));
+        print_item(&list, print_parameter(p, buffer[i]));
     for (int i = 0; i < k->sources.n; i++) {
         const DataSource *s = k->sources.at[i];
         const char *name = print_text(p, "src_%s", c_source_name(p->arena, s));
