@@ -155,15 +155,14 @@ void explain_syntax_error(Parse *p, SyntaxError *e) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Offset of the first byte that is no text: not UTF-8 (overlong forms, surrogates), or NUL, which
- * would end strings early; size if all is. */
-static size_t find_no_text(const char *text, size_t size) {
+/* Offset of the first byte that is not UTF-8 (overlong forms, surrogates), size if all is. */
+static size_t find_bad_utf8(const char *text, size_t size) {
     const unsigned char *s = (const unsigned char *)text;
     size_t i = 0;
     while (i < size) {
         unsigned char c = s[i];
         size_t n = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-        if (c == 0 || n == 0 || n > size - i)
+        if (n == 0 || n > size - i)
             return i;
         for (size_t k = 1; k < n; k++)
             if ((s[i + k] & 0xC0) != 0x80)
@@ -199,12 +198,16 @@ Ast *parse_file(Arena *a, Interner *names, Diag *d, uint32_t file) {
         diag_error(d, (Span){file, 0, 0}, "the file is too large");
         return tree;
     }
-    size_t bad = find_no_text(source->text, source->size);
+    size_t bad = find_bad_utf8(source->text, source->size);
     if (bad < source->size) {
         Span at = {file, (uint32_t)bad, (uint32_t)bad + 1};
-        diag_error(d, at, source->text[bad] ? "this byte is not UTF-8 text"
-                                            : "a NUL byte stands here: this is no text");
+        diag_error(d, at, "this byte is not UTF-8 text");
         return tree;
+    }
+    const char *nul = memchr(source->text, 0, source->size);
+    if (nul) { /* the scanner tells those outside of strings and comments; a string would end */
+        uint32_t at = (uint32_t)(nul - source->text);
+        diag_error(d, (Span){file, at, at + 1}, "a control character (code 0) stands here");
     }
     Parse p = {.arena = a, .names = names, .diag = d, .file = file, .text = source->text,
                .size = source->size, .tree = tree, .piece.arena = a};
