@@ -28,7 +28,7 @@ typedef struct Chunk {
     _Alignas(16) char data[];
 } Chunk;
 
-enum { ALIGN = 16, CHUNK = 256 * 1024 - sizeof(Chunk) };
+enum { ALIGN = 16, SMALL = 64 * 1024 - sizeof(Chunk), HUGE = 2 * 1024 * 1024, OWN = HUGE / 4 };
 
 struct Arena {
     Chunk *chunks;
@@ -46,13 +46,29 @@ Arena *arena_new(void) {
     return need(calloc(1, sizeof(Arena)));
 }
 
+static void *from_system(size_t bytes, int flags) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return need(p == MAP_FAILED ? NULL : p);
+}
+
 /* Straight from the system, which zeroes it, and in one piece: a page at a time costs more than the
  * work that is done in it. */
 static Chunk *chunk_new(size_t size) {
-    void *p = mmap(NULL, sizeof(Chunk) + size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    Chunk *c = need(p == MAP_FAILED ? NULL : p);
+    Chunk *c = from_system(sizeof(Chunk) + size, MAP_POPULATE);
     c->size = size;
+    return c;
+}
+
+/* A chunk that is one huge page, where the system has them: 512 times fewer page faults. */
+static Chunk *chunk_huge(void) {
+    char *p = from_system(2 * HUGE, MAP_NORESERVE);
+    size_t before = (HUGE - (uintptr_t)p % HUGE) % HUGE;
+    if (before)
+        munmap(p, before);
+    munmap(p + before + HUGE, HUGE - before);
+    madvise(p + before, HUGE, MADV_HUGEPAGE);
+    Chunk *c = (Chunk *)(void *)(p + before);
+    c->size = HUGE - sizeof(Chunk);
     return c;
 }
 
@@ -65,7 +81,7 @@ void *arena_alloc(Arena *a, size_t bytes) {
         need(NULL);
     bytes = (MAX(bytes, 1) + ALIGN - 1) / ALIGN * ALIGN;
     Chunk *c = a->chunks;
-    if (bytes > CHUNK / 4) { /* a chunk of its own, behind the one that is being filled */
+    if (bytes > OWN) { /* a chunk of its own, behind the one that is being filled */
         Chunk *big = chunk_new(bytes);
         big->used = bytes;
         big->next = c ? c->next : NULL;
@@ -76,7 +92,7 @@ void *arena_alloc(Arena *a, size_t bytes) {
         return big->data;
     }
     if (!c || c->size - c->used < bytes) {
-        Chunk *fresh = chunk_new(CHUNK);
+        Chunk *fresh = c || bytes > SMALL ? chunk_huge() : chunk_new(SMALL);
         fresh->next = c;
         a->chunks = c = fresh;
     }
@@ -90,7 +106,7 @@ void arena_reset(Arena *a) {
     Chunk *kept = NULL;
     for (Chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        if (kept || c->size != CHUNK) {
+        if (kept || c->size > HUGE) {
             chunk_free(c);
             continue;
         }
@@ -182,7 +198,7 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
     if (n < 0)
         bug("format \"%s\"", fmt);
     size_t bytes = (size_t)n + 1;
-    if (bytes <= room && bytes <= CHUNK / 4)
+    if (bytes <= room && bytes <= OWN)
         return arena_alloc(a, bytes); /* is here */
     if (room)
         memset(here, 0, MIN(bytes, room));
