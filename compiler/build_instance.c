@@ -195,8 +195,8 @@ static bool has_homes(const Instance *in) {
     return false;
 }
 
-/* What child i of an instance is called in paths: "linear[0]" where there are several. */
-static const char *child_name(Build *b, const Instance *in, int i) {
+/* Child i of an instance in paths; it has a place where there are several of its name. */
+static PathStep child_step(const Instance *in, int i) {
     const Instance *c = in->children.at[i];
     int same = 0, before = 0;
     for (int k = 0; k < in->children.n; k++) {
@@ -205,16 +205,31 @@ static const char *child_name(Build *b, const Instance *in, int i) {
         same += counts;
         before += counts && k < i;
     }
-    return same > 1 ? arena_printf(b->arena, "%s[%d]", c->name, before) : c->name;
+    return (PathStep){c->name, same > 1 ? before : -1};
 }
 
-static void set_paths(Build *b, Instance *in, const char *path) {
+/* linear, linear[0] */
+static const char *step_text(Build *b, PathStep s) {
+    return s.place < 0 ? s.name : arena_printf(b->arena, "%s[%d]", s.name, s.place);
+}
+
+typedef VEC(PathStep) PathSteps;
+
+static void set_paths(Build *b, Instance *in, PathSteps *above, const char *path) {
     in->path = path;
-    for (int i = 0; i < in->homes.n; i++)
-        in->homes.at[i]->path = arena_printf(b->arena, "%s.%s", path, in->homes.at[i]->name);
-    for (int i = 0; i < in->children.n; i++)
-        set_paths(b, in->children.at[i],
-                  arena_printf(b->arena, "%s.%s", path, child_name(b, in, i)));
+    for (int i = 0; i < in->homes.n; i++) {
+        Home *h = in->homes.at[i];
+        h->path = arena_printf(b->arena, "%s.%s", path, h->name);
+        for (int k = 0; k < above->n; k++)
+            vec_push(b->arena, &h->steps, above->at[k]);
+    }
+    for (int i = 0; i < in->children.n; i++) {
+        PathStep step = child_step(in, i);
+        vec_push(b->arena, above, step);
+        set_paths(b, in->children.at[i], above,
+                  arena_printf(b->arena, "%s.%s", path, step_text(b, step)));
+        above->n--;
+    }
 }
 
 /* ---- sets of parameters ---- */
@@ -241,7 +256,7 @@ static void add_params(Build *b, Instance *in, bool states, const char *path, Pa
     }
     for (int i = 0; i < in->children.n; i++)
         add_params(b, in->children.at[i], states,
-                   arena_printf(b->arena, "%s%s.", path, child_name(b, in, i)), out);
+                   arena_printf(b->arena, "%s%s.", path, step_text(b, child_step(in, i))), out);
 }
 
 void instance_params(Build *b, Instance *in, bool states, ParamSet *out) {
@@ -270,12 +285,28 @@ static void name_gradients(Build *b) {
         const char *name = arena_printf(b->arena, "d_%s", of);
         for (Node *n = g->node; n && !n->name; n = n->op == OP_reshape ? n->in[0] : NULL)
             n->name = name;
+        for (Node *n = g->node; n; n = n->op == OP_reshape ? n->in[0] : NULL)
+            n->gradient_of = n->gradient_of ? n->gradient_of : g->of;
     }
 }
 
+/* Several models of one declaration have a place among them. */
+static PathStep model_step(const Build *b, const Instance *model) {
+    int same = 0, before = 0;
+    for (int i = 0; i < b->models.n; i++) {
+        same += b->models.at[i]->site == model->site;
+        before += b->models.at[i]->site == model->site && b->models.at[i]->model < model->model;
+    }
+    bool many = same > 1 && model->site->kind == AST_MODEL;
+    return (PathStep){many ? model->site->name : model->name, many ? before : -1};
+}
+
 void instance_paths(Build *b) {
-    for (int i = 0; i < b->models.n; i++)
-        set_paths(b, b->models.at[i], b->models.at[i]->name);
+    for (int i = 0; i < b->models.n; i++) {
+        PathSteps steps = {0};
+        vec_push(b->arena, &steps, model_step(b, b->models.at[i]));
+        set_paths(b, b->models.at[i], &steps, b->models.at[i]->name);
+    }
     for (int i = 0; i < b->p->homes.n; i++) {
         Home *h = b->p->homes.at[i];
         if (!h->path)

@@ -130,6 +130,7 @@ static Home *slot_new(Build *b, const RuleUse *r, Ast *decl, const char *name, D
     h->of = r->param;
     h->path = r->opt->number ? arena_printf(b->arena, "%s[%d]", r->opt->name, r->opt->number)
                              : r->opt->name;
+    vec_push(b->arena, &h->steps, (PathStep){r->opt->name, r->opt->number});
     vec_push(b->arena, &r->opt->slots,
              (OptSlot){r->opt->shared_step && !decl ? NULL : r->param, decl, name, h});
     SlotInit init = {h, r, decl};

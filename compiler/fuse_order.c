@@ -75,6 +75,7 @@ void fuse_split_reductions(Fuser *f) {
 /* A number makes the name unique. */
 static Buffer *new_buffer(Fuser *f, const char *path, Buffer like) {
     const char *name = arena_fold_words(f->arena, arena_identifier(f->arena, path));
+    like.base = name;
     like.name = names_unique(f->names, name, "_");
     return lower_buffer(f->arena, f->compiler->lowered, like);
 }

@@ -139,6 +139,7 @@ struct Node {
     Region *region;
     Span span;        /* the place in the .nn file it comes from */
     const char *name; /* the user's name for the value (h1, loss, d_h1), or NULL */
+    const Home *gradient_of; /* NULL: it is no home's gradient */
 };
 
 struct Graph {

@@ -20,10 +20,12 @@ typedef struct Family Family;
 typedef struct Buffer {
     int id;
     const char *name; /* C identifier, unique in the program: h1, d_h1, net_linear0_w */
+    const char *base; /* the name before a number made it unique; NULL: it is the name */
     DType dtype;
     Shape shape;
     Layout layout;
     Home *home;     /* its storage, or NULL */
+    Home *packed_of; /* of what it is a copy in another order, or NULL */
     Node *node;     /* the value it holds, when it is no home */
     Region *region; /* the only region that uses it; NULL: persistent */
     int64_t bytes;  /* with padding, multiple of 64 */

@@ -8,9 +8,7 @@
  * greedily from the left, the longest at each place.
  */
 #include "plan.h"
-#include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_PERIOD = 256, LEAST_COPIES = 3, MOST_TRIES = 4 };
 
@@ -118,32 +116,56 @@ static bool link_items(Chains *c, int w, int x, int y) {
     return x == y || add_link(c, x, y);
 }
 
-/* Compares names without their numbers; with `numbers`, where they are equal, also by these. */
-static int compare_names(const char *x, const char *y, bool numbers) {
-    int order = 0;
-    for (; *x || *y; x++, y++) {
-        long a = isdigit((unsigned char)*x) ? strtol(x, (char **)&x, 10) : -1;
-        long b = isdigit((unsigned char)*y) ? strtol(y, (char **)&y, 10) : -1;
-        if (!order && a != b)
-            order = a < b ? -1 : 1;
-        if (*x != *y)
-            return *x < *y ? -1 : 1;
-        if (!*x)
-            break;
-    }
-    return numbers ? order : 0;
+/* ---- homes that are alike ---- */
+
+/* What a buffer is, is a copy or the gradient of; NULL: it belongs to no home. */
+static const Home *home_behind(const Buffer *b) {
+    return b->home        ? b->home
+           : b->packed_of ? b->packed_of
+           : b->node      ? b->node->gradient_of
+                          : NULL;
 }
 
-/* net.block[0].w and net.block[1].w */
-static bool same_home(const Home *a, const Home *b) {
+/* The same layer or the same place of the program, but for numbers in their paths: how many differ;
+ * -1: they are not alike. *step: the last that does. */
+static int count_differences(const Home *a, const Home *b, int *step) {
+    int n = 0;
+    if (a->kind != b->kind || a->name != b->name || !a->of != !b->of || a->steps.n != b->steps.n)
+        return -1;
+    for (int i = 0; i < a->steps.n; i++) {
+        if (a->steps.at[i].name != b->steps.at[i].name)
+            return -1;
+        if (a->steps.at[i].place == b->steps.at[i].place)
+            continue;
+        *step = i;
+        n++;
+    }
+    if (a->of)
+        return n ? -1 : count_differences(a->of, b->of, step);
+    return a->steps.n || (a->span.file == b->span.file && a->span.lo == b->span.lo) ? n : -1;
+}
+
+/* net.block[0].w and net.block[1].w; a place of the program that is met twice */
+static bool homes_alike(const Home *a, const Home *b) {
+    int step = -1;
     if (!a || !b)
         return a == b;
-    return a->kind == b->kind && compare_names(a->path, b->path, false) == 0;
+    int n = count_differences(a, b, &step);
+    return n == 0 || n == 1;
+}
+
+/* The path's own step: of an optimizer's state that of its parameter. */
+static int place_at(const Home *h, int step) {
+    while (h->of)
+        h = h->of;
+    return h->steps.at[step].place;
 }
 
 static bool same_form(const Runs *r, const Buffer *a, const Buffer *b) {
     return a->bytes == b->bytes && a->dtype == b->dtype && a->layout == b->layout &&
-           shape_equal(&a->shape, &b->shape) && same_home(a->home, b->home) &&
+           shape_equal(&a->shape, &b->shape) && !a->home == !b->home &&
+           !a->packed_of == !b->packed_of &&
+           homes_alike(home_behind(a), home_behind(b)) &&
            r->persist[a->id] == r->persist[b->id] &&
            (r->persist[a->id] || a->region == b->region);
 }
@@ -191,16 +213,18 @@ static int link_copies(const Runs *r, Chains *c, Run run) {
 /* The longest run that begins at kernel i; copies < LEAST_COPIES: none. */
 static Run find_run(const Runs *r, Chains *c, const int *repeats, int periods, int i) {
     Run best = {i, 0, 0};
-    int limit = INT32_MAX;
+    int limit = INT32_MAX, tried = 0; /* runs of the same length by period */
     for (int tries = 0; tries < MOST_TRIES; tries++) {
         best = (Run){i, 0, 0};
         for (int p = 1; p <= periods && i + LEAST_COPIES * p <= r->l->kernels.n; p++) {
             int copies = count_copies(r->l, repeats, p, i);
-            if (copies >= LEAST_COPIES && copies * p > best.copies * best.period &&
-                copies * p < limit)
+            int length = copies * p;
+            if (copies >= LEAST_COPIES && length > best.copies * best.period &&
+                (length < limit || (length == limit && p > tried)))
                 best = (Run){i, p, copies};
         }
         limit = best.copies * best.period;
+        tried = best.period;
         if (!best.period)
             return best;
         best.copies = link_copies(r, c, best);
@@ -221,28 +245,70 @@ static void add_run(Runs *r, Run run) {
 
 /* ---- the first and the last layer ---- */
 
-static int by_name(const void *a, const void *b) {
-    const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
-    int order = compare_names(x->name, y->name, true);
-    return order ? order : x->id - y->id;
+/* A run may leave out the first layer or the last; what belongs there joins the chain, so that
+ * copies are counted as layers are. */
+static void join(const Runs *r, Chains *c, const Buffer *end, const Buffer *b) {
+    int before = c->made.n;
+    if (c->item[end->id].n == 1 && c->item[b->id].n == 0 && !link_buffers(r, c, NULL, end, b))
+        undo_links(c, before);
 }
 
-/* A run may leave out the first layer or the last. What is called like the end of a chain and has
- * the next number joins it, so that copies are counted as layers are. */
-static void link_by_name(const Runs *r, Chains *c) {
-    int n = r->l->buffers.n;
-    Buffer **sorted = NEW_ARRAY(r->arena, Buffer *, n + 1);
-    for (int i = 0; i < n; i++)
-        sorted[i] = r->l->buffers.at[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_name);
-    for (int i = 0; i + 1 < n; i++) {
-        const Buffer *a = sorted[i], *b = sorted[i + 1];
-        bool one_chain = (c->item[a->id].n > 0) != (c->item[b->id].n > 0);
-        int before = c->made.n;
-        if (one_chain && compare_names(a->name, b->name, false) == 0 &&
-            !link_buffers(r, c, NULL, a, b))
-            undo_links(c, before);
+/* Does c's home continue the row that a's and b's begin? */
+static bool continues(const Home *a, const Home *b, const Home *c) {
+    int step, next;
+    return c && count_differences(a, b, &step) == 1 && count_differences(b, c, &next) == 1 &&
+           step == next &&
+           place_at(c, step) - place_at(b, step) == place_at(b, step) - place_at(a, step);
+}
+
+/* Parameters, their gradients and what optimizers keep of them. */
+static void join_homes(const Runs *r, Chains *c) {
+    Buffer *const *b = r->l->buffers.at;
+    for (int i = 0; i < r->l->buffers.n; i++) {
+        int end = i;
+        while (end >= 0 && c->item[end].n == 1 && home_behind(b[end])) {
+            const Home *last = home_behind(b[end]), *before = home_behind(b[c->item[end].next[0]]);
+            int next = -1;
+            for (int k = 0; k < r->l->buffers.n && next < 0; k++)
+                if (c->item[k].n == 0 && continues(before, last, home_behind(b[k])) &&
+                    same_form(r, b[end], b[k]))
+                    next = k;
+            if (next >= 0)
+                join(r, c, b[end], b[next]);
+            end = next;
+        }
     }
+}
+
+/* The same place of the program, in another layer. */
+static bool same_value(const Buffer *a, const Buffer *b) {
+    return a->node && b->node && a->node->op == b->node->op &&
+           a->node->span.file == b->node->span.file && a->node->span.lo == b->node->span.lo;
+}
+
+/* What the call beside a copy of a run writes in the place of what the copy writes. */
+static void join_values(const Runs *r, Chains *c, int at, int beside) {
+    const Lowered *l = r->l;
+    if (beside < 0 || beside >= l->kernels.n)
+        return;
+    const Kernel *x = l->kernels.at[at], *y = l->kernels.at[beside];
+    for (int i = 0; i < MIN(x->writes.n, y->writes.n); i++) {
+        const Buffer *a = x->writes.at[i].buffer, *b = y->writes.at[i].buffer;
+        if (same_value(a, b) && same_form(r, a, b))
+            join(r, c, a, b);
+    }
+}
+
+static void join_ends(const Runs *r, Chains *c) {
+    for (int i = 0; i < r->l->runs.n; i++) {
+        Run run = r->l->runs.at[i];
+        int behind = run.first + run.period * run.copies;
+        for (int q = 0; q < run.period; q++) {
+            join_values(r, c, run.first + q, run.first + q - run.period);
+            join_values(r, c, behind - run.period + q, behind + q);
+        }
+    }
+    join_homes(r, c);
 }
 
 /* ---- families ---- */
@@ -346,26 +412,33 @@ static void turn_families(Runs *r) {
 
 /* ---- names ---- */
 
-static bool is_number(const char *word, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!isdigit((unsigned char)word[i]))
-            return false;
-    return n > 0;
+/* net.block.w of net.block[0].w and net.block[1].w: without the number that differs. */
+static const char *path_of_all(const Runs *r, const Home *a, const Home *b) {
+    int step = -1;
+    Text t = {.arena = r->arena};
+    count_differences(a, b, &step);
+    for (const Home *h = a; h; h = h->of) {
+        for (int i = 0; i < h->steps.n; i++) {
+            PathStep s = h->steps.at[i];
+            bool number = s.place >= 0 && !h->of && i != step;
+            text_printf(&t, number ? "%s[%d]." : "%s.", s.name, s.place);
+        }
+        text_printf(&t, h->of ? "%s." : "%s", h->name);
+    }
+    return t.at;
 }
 
-/* net_block_0_w and net_block_1_w: net_block_w; h, h_2: h. */
+/* After what all copies hold. The first may be what comes into the first layer: h, block, block. */
 static const char *family_name(const Runs *r, const Family *f) {
-    const char *a = f->copies.at[f->copies.n - 2]->name, *b = f->copies.at[f->copies.n - 1]->name;
-    Text t = {.arena = r->arena};
-    while (*a) {
-        size_t n = strcspn(a, "_"), m = strcspn(b, "_");
-        bool same = n == m && strncmp(a, b, n) == 0;
-        if (same || !is_number(a, n))
-            text_printf(&t, "%s%.*s", t.n ? "_" : "", (int)n, a);
-        a += n + (a[n] == '_');
-        b += m + (b[m] == '_');
-    }
-    return t.n ? t.at : f->copies.at[0]->name;
+    const Buffer *b = f->copies.at[f->copies.n - 2];
+    const Home *x = home_behind(f->copies.at[0]), *y = home_behind(f->copies.at[1]);
+    if (!x || !y)
+        return b->base ? b->base : b->name;
+    const char *path = arena_identifier(r->arena, path_of_all(r, x, y));
+    const char *name = arena_fold_words(r->arena, path);
+    if (b->home)
+        return name;
+    return arena_printf(r->arena, b->packed_of ? "%s_packed" : "d_%s", name);
 }
 
 static void name_families(Runs *r) {
@@ -391,7 +464,7 @@ void plan_find_runs(Runs *r) {
             add_run(r, run);
         i += found ? run.period * run.copies : 1;
     }
-    link_by_name(r, &c);
+    join_ends(r, &c);
     make_families(r, &c);
     for (int i = 0; i < l->families.n; i++)
         number_copies(l->families.at[i]);

@@ -22,11 +22,18 @@ typedef enum HomeKind {
     HOME_ARG    /* argument of an export */
 } HomeKind;
 
+/* A part of the path to a home: net, block[2]. */
+typedef struct PathStep {
+    const char *name;
+    int place; /* among those of this name; -1: it is the only one */
+} PathStep;
+
 struct Home {
     int id;
     HomeKind kind;
     const char *name; /* "w" */
     const char *path; /* key in files: "net.linear[0].w"; unique */
+    VEC(PathStep) steps; /* the model and the layers it lies in; HOME_OPT: the optimizer */
     DType dtype;
     Shape shape;
     Span span;

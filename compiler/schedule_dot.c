@@ -405,9 +405,12 @@ static const Buffer *stored_operand(const Sched *s, const Node *n) {
 static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width,
                          void (*copy)(Dot *d)) {
     Sched *s = d->s;
-    const char *own = s->kernel->name, *what = stored_operand(s, o->node)->name;
+    const Buffer *stored = stored_operand(s, o->node);
+    const char *own = s->kernel->name, *what = stored->name;
     const Shape shape = shape_of(3, (const int64_t[]){d->b.n * pieces, d->k.n, width});
-    o->packed = sched_buffer(s, arena_printf(s->arena, "%s_packed", what), DT_F32, shape);
+    Buffer *packed = sched_buffer(s, arena_printf(s->arena, "%s_packed", what), DT_F32, shape);
+    packed->packed_of = stored->home;
+    o->packed = packed;
     s->kernel->note = arena_printf(s->arena, "%s in pieces %d wide, for %s", what, (int)width, own);
     copy(d);
     note_access(s, o->packed, true);

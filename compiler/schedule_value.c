@@ -474,6 +474,7 @@ void sched_reads(Sched *s, const Buffer *b) {
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape) {
     Lowered *l = s->compiler->lowered;
     Buffer like = {.name = arena_printf(s->arena, "%s_%d", name, l->buffers.n),
+                   .base = name,
                    .dtype = t,
                    .shape = shape,
                    .region = s->group->region};

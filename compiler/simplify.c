@@ -153,6 +153,8 @@ static void rebuild(Old *o, Node *n) {
     Node *m = own_node(o, n, simple(s, &copy));
     if (n->name && !m->name && m->region == n->region)
         m->name = n->name;
+    if (!m->gradient_of && m->region == n->region)
+        m->gradient_of = n->gradient_of;
     s->uses.at[m->id] += o->uses[n->id];
     o->map[n->id] = m;
 }
