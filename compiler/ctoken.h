@@ -29,6 +29,11 @@ static inline const char *ctoken_skip(const char *s, const char *end) {
     for (;;) {
         while (s < end && (*s == ' ' || *s == '\n'))
             s++;
+        if (end - s >= 2 && s[0] == '/' && s[1] == '/') { /* a slot: //@ NAME */
+            while (s < end && *s != '\n')
+                s++;
+            continue;
+        }
         if (end - s < 4 || s[0] != '/' || s[1] != '*')
             return s;
         for (s += 2; s + 1 < end && !(s[0] == '*' && s[1] == '/'); s++)

@@ -3,6 +3,7 @@
 #include "emit.h"
 #include "front.h"
 #include "ref.h"
+#include "target.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In order. Graph passes rewrite the graph, the others fill c->lowered. */
+/* In order. Graph passes rewrite the graph, the others fill c->lowered, once for each target. */
 static const Pass passes[] = {
     {"simplify", simplify, "one node a value, no dead nodes"},
     {"ranges", ranges, "limits of data fields that are used as indices"},
@@ -88,12 +89,9 @@ static void check_plan(const Compiler *c) {
         fprintf(stderr, "nnc: plan: %s\n", wrong);
 }
 
-/* false: stopped on the way, by wish or by errors. */
-static bool run_passes(Compiler *c) {
-    dump_after(c, "build");
-    if (stops_after(c, "build"))
-        return false;
-    for (int i = 0; i < PASSES; i++) {
+/* Passes first … past-1; false: stopped on the way, by wish or by errors. */
+static bool run_range(Compiler *c, int first, int past) {
+    for (int i = first; i < past; i++) {
         passes[i].run(c);
         if (i < GRAPH_PASSES && verifies())
             graph_verify(c->program->graph);
@@ -101,8 +99,27 @@ static bool run_passes(Compiler *c) {
         if (diag_errors(c->diag) || stops_after(c, passes[i].name))
             return false;
     }
-    check_plan(c);
     return true;
+}
+
+/* From the graph to kernels for one target; NULL: stopped on the way. */
+static Lowered *lower_for(Compiler *c, const Target *target) {
+    c->target = target;
+    c->lowered = NEW(c->arena, Lowered);
+    if (!run_range(c, GRAPH_PASSES, PASSES))
+        return NULL;
+    check_plan(c);
+    return c->lowered;
+}
+
+static void run_passes(Compiler *c) {
+    dump_after(c, "build");
+    if (stops_after(c, "build") || !run_range(c, 0, GRAPH_PASSES))
+        return;
+    if (settings_want(&c->settings, "cuda"))
+        c->gpu = lower_for(c, &target_cuda);
+    if (settings_want(&c->settings, "c"))
+        c->cpu = lower_for(c, &target_c);
 }
 
 /* ---- commands ---- */
@@ -145,7 +162,9 @@ static int finish(Compiler *c, const Arguments *args) {
     if (args->command == COMMAND_LOCKSTEP)
         return lockstep(c, args->trace, args->seed, stdout);
     if (!c->settings.output)
-        c->settings.output = default_output(c, args->command == COMMAND_BUILD ? "" : ".c");
+        c->settings.output = default_output(c, args->command == COMMAND_BUILD ? ""
+                                               : c->gpu                       ? ".cu"
+                                                                              : ".c");
     if (args->command != COMMAND_RUN && output_is_source(c))
         return EXIT_WRONG;
     if (args->command == COMMAND_EMIT)
@@ -210,8 +229,7 @@ int driver(int argc, char **argv) {
         Compiler c = {.arena = a,
                       .names = interner_new(a),
                       .diag = diag_new(a),
-                      .settings = args.settings,
-                      .lowered = NEW(a, Lowered)};
+                      .settings = args.settings};
         if (args.command == COMMAND_SHOW)
             status = EXIT_DONE;
         else if (settings_name_passes(&c.settings) && settings_name_fault(&c.settings))

@@ -26,6 +26,9 @@ typedef struct Arguments {
 
 enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_ENVIRONMENT = 2 };
 
+/* Is `target` ("c") one of those that --target names? */
+bool settings_want(const Settings *s, const char *target);
+
 /* false: a message was printed; exit code 1. */
 bool driver_arguments(Arena *a, int argc, char **argv, Arguments *out);
 

@@ -18,7 +18,9 @@ static const char help[] =
     "\n"
     "options\n"
     "  -o FILE             where the output goes (default: model.c, model)\n"
-    "  --target c          what is made; c is the only target so far\n"
+    "  --target c          what is made: a trainer in C\n"
+    "  --target cuda       a trainer for NVIDIA GPUs: model.cu, for nvcc\n"
+    "  --target cuda,c     one file with both; it chooses when it starts (--device)\n"
     "  --target ref        nnc run: no trainer is made, the oracle does the training, slowly\n"
     "  --ref f32           with --target ref: round every number to 32 bits (default f64)\n"
     "  -D NAME=VALUE       another value for a `const` of the file\n"
@@ -189,6 +191,19 @@ static bool read_word(Reader *r) {
     return true;
 }
 
+bool settings_want(const Settings *s, const char *target) {
+    size_t n = strlen(target);
+    for (const char *at = s->target; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == n && strncmp(at, target, n) == 0)
+            return true;
+    return false;
+}
+
+static bool known_targets(const Settings *s) {
+    return strcmp(s->target, "c") == 0 || strcmp(s->target, "cuda") == 0 ||
+           strcmp(s->target, "cuda,c") == 0 || strcmp(s->target, "c,cuda") == 0;
+}
+
 static bool check_arguments(const Arguments *a) {
     const Settings *s = &a->settings;
     if (!s->input) {
@@ -198,8 +213,10 @@ static bool check_arguments(const Arguments *a) {
     bool oracle = strcmp(s->target, "ref") == 0;
     if (oracle && a->command != COMMAND_RUN)
         return wrong("this target is for nnc run:", s->target);
-    if (!oracle && strcmp(s->target, "c") != 0)
-        return wrong("not supported yet: target", s->target);
+    if (!oracle && !known_targets(s))
+        return wrong("--target takes c, cuda or cuda,c (and ref), found", s->target);
+    if (settings_want(s, "cuda") && a->command != COMMAND_EMIT && a->command != COMMAND_CHECK)
+        return wrong("nnc writes a file that nvcc compiles, and no more, for target", s->target);
     if (a->command == COMMAND_LOCKSTEP && !a->trace)
         return wrong("lockstep needs the folder of a trace of", s->input);
     if (a->seeded && a->command == COMMAND_RUN)

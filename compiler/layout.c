@@ -183,6 +183,13 @@ static void keep_tables(Layouts *l) {
             l->rows[lower_buffer_of_home(l->c->lowered, p->sources.at[i]->tensor)->id] = true;
 }
 
+/* What outlives a region lies alike for all targets, and another one has no panels. */
+static void keep_shared(Layouts *l) {
+    const Lowered *low = l->c->lowered;
+    for (int i = 0; i < low->buffers.n; i++)
+        l->rows[i] |= !low->buffers.at[i]->region;
+}
+
 void layout(Compiler *c) {
     Lowered *low = c->lowered;
     const Fusion *f = c->fusion;
@@ -194,6 +201,8 @@ void layout(Compiler *c) {
     l.panels = NEW_ARRAY(c->arena, bool, low->buffers.n + 1);
     l.meets = NEW_ARRAY(c->arena, BufferVec, f->groups.n + 1);
     keep_tables(&l);
+    if (c->gpu)
+        keep_shared(&l);
     for (int i = 0; i < f->groups.n; i++)
         walk_group(&l, f->groups.at[i]);
     for (bool changed = true; changed;) {

@@ -102,6 +102,7 @@ typedef struct Lowered {
     VEC(Family *) families; /* set by plan */
     VEC(Run) runs;          /* ascending, set by plan */
     int64_t arena_bytes; /* set by plan */
+    int64_t kept_bytes;  /* set by plan: of it, those in front, of buffers that outlive a region */
     bool *barrier_after; /* per kernel, set by plan */
     bool *decide_before; /* per kernel, set by plan: a fault by now ends the region here; before a
                             kernel that checks, all threads wait once more */

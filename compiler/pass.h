@@ -6,7 +6,7 @@
 
 typedef struct Settings {
     const char *input, *output;
-    const char *target; /* "c", "ref" */
+    const char *target; /* "c", "cuda", "cuda,c", "ref" */
     bool real64;        /* --real f64 */
     const char *dump, *stop_after;
     const char *cpu;
@@ -23,7 +23,8 @@ typedef struct Compiler {
     Diag *diag;
     Settings settings;
     Program *program;
-    Lowered *lowered;
+    Lowered *lowered;      /* what the passes work on */
+    Lowered *cpu, *gpu;    /* what is emitted, by target; NULL: not wanted */
     struct Fusion *fusion; /* groups, between fuse and schedule (schedule.h) */
     const Target *target;  /* for which fuse … plan work now; NULL: c */
 } Compiler;

@@ -393,7 +393,8 @@ static void place(Planner *p) {
     Runs runs = {.l = l, .arena = p->arena, .persist = p->persist};
     plan_find_runs(&runs);
     make_pieces(p, rotate_of);
-    l->arena_bytes = place_pieces(p, place_persistent(p));
+    l->kept_bytes = place_persistent(p);
+    l->arena_bytes = place_pieces(p, l->kept_bytes);
     plan_settle_families(&runs, rotate_of);
 }
 

@@ -62,9 +62,7 @@
 
 /* Before a loop: asks the compiler to put n of its rounds side by side. */
 #define RT_PRAGMA(x) _Pragma(#x)
-#if defined(__CUDACC__)
-#define RT_UNROLL(n) RT_PRAGMA(unroll n)
-#elif defined(__clang__)
+#if defined(__clang__)
 #define RT_UNROLL(n) RT_PRAGMA(clang loop unroll_count(n))
 #else
 #define RT_UNROLL(n) RT_PRAGMA(GCC unroll n)
@@ -98,6 +96,9 @@ RT_FN const char *rt_cpu_missing(void) {
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #endif
 #elif defined(__GNUC__)
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 1675 /* nvcc knows only some of these, and hands on all to GCC */
+#endif
 #pragma GCC push_options
 #ifdef RT_AVX2
 #pragma GCC target("avx2,fma")

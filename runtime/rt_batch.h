@@ -20,6 +20,16 @@ struct rt_batches {
     uint64_t key;
 };
 
+/* One batch of a walk: all that is needed to find its rows, in a form that can be copied. */
+struct rt_walk {
+    struct rt_rows rows;
+    int64_t batch, per_epoch, round; /* this is batch number `round`, from 0 */
+    bool shuffle;
+    bool staged;        /* its rows lie one after the other, in two places that take turns */
+    int64_t first;      /* staged: the row where the first of the places begins */
+    struct rt_place at; /* `step` is the epoch's, and set by whoever reads this */
+};
+
 /* Begins a walk over `rows`. drop: rows that do not fill a batch are left out; else the last batch
  * is smaller. steps 0: one epoch; else that many batches over as many epochs as they take. `place`
  * and `entry` (how often the loop was entered) name the order. RT_USAGE: no rows, or under drop
@@ -47,8 +57,17 @@ RT_FN enum rt_status rt_batches_start(struct rt *rt, struct rt_batches *b,
     return RT_OK;
 }
 
-/* Fills index[0 … *count-1] with rows of the source (*count <= batch); false when there are no
- * more. */
+/* The row of the source at a position of the epoch whose key that is. */
+RT_BOTH RT_HOT int32_t rt_batches_row(const struct rt_rows *rows, bool shuffle, uint64_t key,
+                                      int64_t position) {
+    uint64_t at = (uint64_t)position;
+    if (shuffle)
+        at = rt_permute(at, (uint64_t)rows->count, key);
+    return (int32_t)rt_row(rows, (int64_t)at);
+}
+
+/* Fills index[0 … *count-1] with rows of the source (*count <= batch), unless index is NULL; false
+ * when there are no more. */
 RT_HOT bool rt_batches_next(struct rt_batches *b, int32_t *index, int64_t *count) {
     if (b->round >= b->rounds)
         return false;
@@ -59,15 +78,33 @@ RT_HOT bool rt_batches_next(struct rt_batches *b, int32_t *index, int64_t *count
         b->at.step = (uint32_t)epoch;
         b->key = rt_key(&b->at);
     }
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t at = (uint64_t)(from + i);
-        if (b->shuffle)
-            at = rt_permute(at, (uint64_t)b->rows->count, b->key);
-        index[i] = (int32_t)rt_row(b->rows, (int64_t)at);
-    }
+    for (int64_t i = 0; index && i < n; i++)
+        index[i] = rt_batches_row(b->rows, b->shuffle, b->key, from + i);
     *count = n;
     b->round++;
     return true;
+}
+
+/* The batch that rt_batches_next has just given. */
+RT_HOT void rt_batches_now(const struct rt_batches *b, struct rt_walk *w) {
+    w->rows = *b->rows;
+    w->batch = b->batch;
+    w->per_epoch = b->per_epoch;
+    w->round = b->round - 1;
+    w->shuffle = b->shuffle;
+    w->at = b->at;
+    w->at.step = 0;
+}
+
+/* Row i of a batch, 0 <= i < batch; past the last row of the epoch any row. */
+RT_BOTH RT_HOT int32_t rt_walk_row(const struct rt_walk *w, int64_t i) {
+    if (w->staged)
+        return (int32_t)(w->first + (w->round & 1) * w->batch + i);
+    struct rt_place at = w->at;
+    int64_t position = w->round % w->per_epoch * w->batch + i;
+    at.step = (uint32_t)(w->round / w->per_epoch);
+    return rt_batches_row(&w->rows, w->shuffle, rt_key(&at),
+                          position < w->rows.count ? position : 0);
 }
 
 #endif

@@ -257,7 +257,7 @@ RT_FN enum rt_status rt_fold(struct rt *rt, const struct rt_rows *all, bool in_o
 }
 
 /* The row of the source at a position, 0 <= position < count. */
-RT_HOT int64_t rt_row(const struct rt_rows *rows, int64_t position) {
+RT_BOTH RT_HOT int64_t rt_row(const struct rt_rows *rows, int64_t position) {
     int64_t at = rows->first + position + (position >= rows->gap_at ? rows->gap : 0);
     return rows->shuffled ? (int64_t)rt_permute((uint64_t)at, (uint64_t)rows->total, rows->key)
                           : at;

@@ -16,7 +16,7 @@
 
 #define RT_WARP(name, T, W, expression)                                                            \
     RT_DEVICE T name(T mine) {                                                                     \
-        RT_UNROLL(5)                                                                               \
+        RT_UNROLL_GPU(5)                                                                           \
         for (unsigned w = 16; w > 0; w /= 2) {                                                     \
             const T other = (T)__shfl_xor_sync(0xffffffffu, (W)mine, (int)w);                      \
             const bool upper = threadIdx.x & w;                                                    \

@@ -55,13 +55,15 @@ RT_FN enum rt_status nn_read_argument(struct nn *nn, const struct nn_argument *a
 }
 
 /* Rows from … from+n-1 of every argument go to the arena. */
-RT_FN void nn_put_chunk(struct nn *nn, const struct nn_export *e, const struct nn_io *io,
-                        int64_t from) {
+RT_FN enum rt_status nn_put_chunk(struct nn *nn, const struct nn_export *e, const struct nn_io *io,
+                                  int64_t from) {
     for (int i = 0; i < e->n_arguments; i++) {
         struct rt_tensor t = nn_tensor(nn, e->arguments[i].value);
         size_t skip = e->arguments[i].rows ? (size_t)from * nn_row_bytes(&t) : 0;
         rt_tensor_import(&t, (const unsigned char *)io->in[i].data + skip);
+        //@ cuda: NN_TRY(nn_push(nn, e->arguments[i].value));
     }
+    return RT_OK;
 }
 
 RT_FN enum rt_status nn_run_chunks(struct nn *nn, const struct nn_export *e, struct nn_io *io) {
@@ -70,10 +72,13 @@ RT_FN enum rt_status nn_run_chunks(struct nn *nn, const struct nn_export *e, str
         int64_t n = e->chunk && io->rows - from > e->chunk ? e->chunk : io->rows - from;
         if (e->chunk)
             memcpy((unsigned char *)nn + e->count, &n, sizeof n);
-        nn_put_chunk(nn, e, io, from);
+        NN_TRY(nn_put_chunk(nn, e, io, from));
         if (e->scalars)
             e->scalars(nn);
         NN_TRY(nn_run(nn, e->region));
+        //@ cuda: for (int i = 0; i < e->n_outputs; i++)
+        //@ cuda:     NN_TRY(nn_pull(nn, e->outputs[i]));
+        //@ cuda: NN_TRY(nn_settle(nn));
         for (int i = 0; i < e->n_outputs; i++) {
             struct rt_tensor t = nn_tensor(nn, e->outputs[i]);
             bool rows = nn_values[e->outputs[i]].counted == 0;

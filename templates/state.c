@@ -1,12 +1,14 @@
 //@ sizes
 
 struct nn;
+//@ cuda: struct nn_block;
 
 /* A piece of memory that has a name outside: a buffer of the arena, or a scalar of struct nn. */
 struct nn_value {
     struct rt_tensor tensor; /* key, type, layout, extents; data is set by nn_tensor */
     const char *where;       /* "digits.nn:14" */
     size_t offset;           /* in the arena; in struct nn where `host` */
+    //@ cuda: size_t device; /* in the device's arena */
     int copies;              /* of a value of every layer: their numbers follow each other */
     int shift, rotate;       /* copy i lies (i + shift) % rotate * stride further on */
     int64_t stride;
@@ -51,7 +53,8 @@ struct nn_place {
 /* A sub-command: what it reads first, what it does. */
 struct nn_task {
     const char *name;
-    enum rt_status (*data)(struct nn *nn);
+    enum rt_status (*data)(struct nn *nn);    /* reads it */
+    enum rt_status (*prepare)(struct nn *nn); /* computes what is made of it */
     enum rt_status (*run)(struct nn *nn);
     bool needs_weights; /* uses trained parameters and does not train or load them */
 };
@@ -65,12 +68,17 @@ struct nn_region {
     int n_before, n_after;
     const struct nn_batch *batches;
     int n_batches;
+    //@ cuda: /* puts it into a stream; what its run is given now */
+    //@ cuda: enum rt_status (*device)(struct nn *nn, cudaStream_t stream);
+    //@ cuda: void (*want)(const struct nn *nn, struct nn_block *block);
 };
+
+//@ device state
 
 struct nn {
     struct rt rt; /* first */
-    struct rt_team team;
-    void *team_memory;
+    //@ c: struct rt_team team;
+    //@ c: void *team_memory;
     int n; /* threads that run a region */
     unsigned char *arena;
     struct rt_buf text; /* what is being printed */
@@ -90,6 +98,7 @@ struct nn {
     struct rt_batches loops[NN_LOOPS + 1];
     uint32_t entries[NN_LOOPS + 1]; /* how often each was entered */
     struct rt_tensor chosen[NN_VALUES + NN_BATCHES + 1];
+    //@ cuda: struct nn_device device;
     //@ members
 };
 

@@ -63,6 +63,8 @@ RT_FN void nn_look(struct nn *nn, int i) {
     if (t.type != RT_F32 && t.type != RT_F64)
         return;
     int64_t n = nn_elements(&t);
+    //@ cuda: if (!nn_bring(nn, i, &t))
+    //@ cuda:     return;
     for (int64_t k = 0; k < n; k++) {
         double x = nn_element(&t, k);
         bool bad = x - x != 0 && nn_counts(v, &now, k);
@@ -92,8 +94,9 @@ RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
     for (int i = 0; i < r->n_before; i++)
         for (int k = 0; k < r->before[i].n && nn->bad_nan < 0; k++)
             nn_look(nn, r->before[i].first + k);
-    if (nn->bad_nan < 0)
-        r->run(nn, 0);
+    if (nn->bad_nan < 0) {
+        //@ again
+    }
     nn->replay = false;
     nn->n = threads;
     return nn->bad_nan >= 0 ? nn->bad_nan : nn->bad_inf;
@@ -169,6 +172,7 @@ RT_FN enum rt_status nn_trace(struct nn *nn, const struct nn_region *r, bool bef
     for (int i = 0; i < ranges; i++)
         for (int k = 0; k < range[i].n; k++)
             nn->chosen[n++] = nn_tensor(nn, range[i].first + k);
+    //@ cuda: NN_TRY(nn_fetch(nn, range, ranges));
     for (; made < batches && !status; made++)
         status = nn_trace_batch(nn, &r->batches[made], n + made);
     rt_buf_clear(&nn->text);
@@ -192,10 +196,7 @@ RT_FN enum rt_status nn_run(struct nn *nn, int region) {
     const bool traced = nn_traced(nn);
     if (traced)
         NN_TRY(nn_trace(nn, r, true));
-    if (r->parallel && nn->n > 1)
-        rt_team_run(&nn->team, r->run, nn);
-    else
-        r->run(nn, 0);
+    //@ run
     if (rt_faulted(&nn->rt))
         return nn_faulted(nn, r);
     return traced ? nn_trace(nn, r, false) : RT_OK;
@@ -326,19 +327,26 @@ RT_FN void nn_recorded(struct nn *nn, const int *which, int n) {
 
 RT_FN enum rt_status nn_save(struct nn *nn, const char *path, const struct nn_key *keys, int n) {
     for (int i = 0; i < n; i++) {
+        //@ cuda: NN_TRY(nn_pull(nn, keys[i].value));
         nn->chosen[i] = nn_tensor(nn, keys[i].value);
         nn->chosen[i].key = keys[i].key;
     }
+    //@ cuda: NN_TRY(nn_settle(nn));
     return rt_save(&nn->rt, path, nn->chosen, n, NULL);
 }
 
 RT_FN enum rt_status nn_load(struct nn *nn, const char *path, const struct nn_key *keys, int n,
                              const char *prefix) {
     for (int i = 0; i < n; i++) {
+        //@ cuda: NN_TRY(nn_pull(nn, keys[i].value));
         nn->chosen[i] = nn_tensor(nn, keys[i].value);
         nn->chosen[i].key = keys[i].key;
     }
-    return rt_load(&nn->rt, path, nn->chosen, n, prefix);
+    //@ cuda: NN_TRY(nn_settle(nn));
+    NN_TRY(rt_load(&nn->rt, path, nn->chosen, n, prefix));
+    //@ cuda: for (int i = 0; i < n; i++)
+    //@ cuda:     NN_TRY(nn_push(nn, keys[i].value));
+    return RT_OK;
 }
 
 /* --load [MODEL=]FILE */
@@ -350,11 +358,16 @@ RT_FN enum rt_status nn_load_weights(struct nn *nn, const struct rt_pair *from) 
     }
     bool known = !from->name;
     for (int i = 0; i < NN_WEIGHTS; i++) {
+        //@ cuda: NN_TRY(nn_pull(nn, i));
         nn->chosen[i] = nn_tensor(nn, i);
         known = known || !strncmp(nn->chosen[i].key, nn->text.text, nn->text.size);
     }
     if (!known)
         return rt_fail(&nn->rt, RT_USAGE, "--load %.*s=…: nothing has this name (--list)",
                        (int)from->name_size, from->name);
-    return rt_load(&nn->rt, from->path, nn->chosen, NN_WEIGHTS, from->name ? nn->text.text : NULL);
+    //@ cuda: NN_TRY(nn_settle(nn));
+    NN_TRY(rt_load(&nn->rt, from->path, nn->chosen, NN_WEIGHTS, from->name ? nn->text.text : NULL));
+    //@ cuda: for (int i = 0; i < NN_WEIGHTS; i++)
+    //@ cuda:     NN_TRY(nn_push(nn, i));
+    return RT_OK;
 }

@@ -24,13 +24,16 @@ RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
 /* The arena and the threads. */
 RT_FN enum rt_status nn_start(struct nn *nn) {
     struct rt *rt = &nn->rt;
+    //@ arena
     nn->n = NN_PARALLEL ? rt->threads : 1;
-    nn->arena = (unsigned char *)rt->alloc(rt, NN_ARENA);
-    nn->team_memory = rt->alloc(rt, rt_team_bytes(nn->n) + 1);
-    if (!nn->arena || !nn->team_memory)
-        return rt_fail(rt, RT_ENV, "no memory: %.1f MB are needed", NN_ARENA / 1e6);
-    memset(nn->arena, 0, NN_ARENA);
-    return rt_team_start(rt, &nn->team, nn->n, nn->team_memory);
+    nn->arena = (unsigned char *)memory;
+    //@ c: nn->team_memory = rt->alloc(rt, rt_team_bytes(nn->n) + 1);
+    //@ c: if (!nn->arena || !nn->team_memory)
+    //@ not c: if (!nn->arena)
+        return rt_fail(rt, RT_ENV, "no memory: %.1f MB are needed", (double)bytes / 1e6);
+    memset(nn->arena, 0, bytes);
+    //@ c: return rt_team_start(rt, &nn->team, nn->n, nn->team_memory);
+    //@ not c: return RT_OK;
 }
 
 /* Closes the log; a full disk is an error where the task had none. */
@@ -52,28 +55,34 @@ RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
         return rt_fail(rt, RT_ENV, "cannot write '%s': %s", nn->cli.log, strerror(errno));
     if (nn->log) /* a line is there when its step is done, whatever ends the run */
         setvbuf(nn->log, NULL, _IOLBF, BUFSIZ);
-    NN_TRY(nn_first(nn));
     if (task->data)
         NN_TRY(task->data(nn));
     rt_files_drop(rt);
+    //@ cuda: NN_TRY(nn_start_device(nn));
+    NN_TRY(nn_first(nn));
+    if (task->prepare)
+        NN_TRY(task->prepare(nn));
     for (int i = 0; i < nn->cli.n_load; i++)
         NN_TRY(nn_load_weights(nn, &nn->cli.load[i]));
     enum rt_status status = task->run(nn);
+    //@ cuda: const enum rt_status late = rt_faulted(&nn->rt) ? RT_OK : nn_settle(nn);
+    //@ cuda: status = late ? late : status; /* a fault that nobody saw came first */
     nn_clear_progress(nn);
     NN_TRY(nn_log_end(nn, status));
     return status ? status : nn->failed;
 }
 
 RT_FN void nn_stop(struct nn *nn) {
-    if (nn->team_memory)
-        rt_team_stop(&nn->team);
+    //@ cuda: nn_stop_device(nn);
+    //@ c: if (nn->team_memory)
+    //@ c:     rt_team_stop(&nn->team);
     rt_files_drop(&nn->rt);
     for (int i = 0; i < NN_SOURCES; i++)
         if (nn->sources[i].data && !nn_source_is_home[i])
             rt_source_free(&nn->rt, &nn->sources[i]);
     rt_buf_free(&nn->text);
     nn_free_strings(nn);
-    nn->rt.release(&nn->rt, nn->team_memory);
+    //@ c: nn->rt.release(&nn->rt, nn->team_memory);
     nn->rt.release(&nn->rt, nn->arena);
 }
 
@@ -87,6 +96,9 @@ RT_FN enum rt_status nn_trainer(struct nn *nn, int argc, char **argv) {
     if (status || nn->cli.stop)
         return status;
     nn->progress = nn->progress && !nn->rt.quiet;
+    //@ cuda: NN_TRY(nn_choose_device(nn));
+    //@ cuda: if (nn->cli.stop)
+    //@ cuda:     return RT_OK;
     status = nn_start(nn);
     if (!status)
         status = nn_run_task(nn, &nn_tasks[nn->cli.task]);

@@ -198,7 +198,8 @@ static void define_object(Cut *c, const char *s, const char *end) {
     CToken t = {0}, last = {0};
     int depth = 0;
     while (ctoken_next(&t, s, end)) {
-        if (depth == 0 && strchr("([=;", t.kind) && last.kind == 'n' &&
+        bool bounds = is_name(&last, "__launch_bounds__"); /* of a kernel: its name follows */
+        if (depth == 0 && strchr("([=;", t.kind) && last.kind == 'n' && !bounds &&
             !is_name(&last, "__attribute__")) {
             define(c, &last, false);
             return;

@@ -128,7 +128,7 @@ static unsigned print_names(const Cut *c) {
 
 static bool is_c(const char *path) {
     const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".h") == 0 || strcmp(dot, ".c") == 0);
+    return dot && (strcmp(dot, ".h") == 0 || strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 /* emit_buffers.c: struct nn's members, the accessors of buffers and sources, the table of values.
  */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <string.h>
 
 Buffer *c_home_buffer(const CEmit *x, const Home *h) {
@@ -41,7 +41,7 @@ static const bool *touched_buffers(const CEmit *x) {
 }
 
 static bool has_own_row(const Buffer *b) {
-    return b->home || !b->family;
+    return !b->region || !b->family;
 }
 
 /* The buffer, or all of its family where it is the first of them. */
@@ -84,6 +84,9 @@ void c_number_values(CEmit *x) {
         for (int k = 0; k < f->copies.n; k++)
             number[f->copies.at[k]->id] = next++;
     }
+    v->all = next;
+    if (x->gpu)
+        cuda_prepare(x);
 }
 
 static const char *buffer_name(const Buffer *b) {
@@ -155,6 +158,8 @@ static void emit_value_numbers(CEmit *x) {
         const Buffer *first = v->families.at[i]->copies.at[0];
         next = add_number(&t, c_buffer_value(x, first), v->number[first->id], next);
     }
+    for (int i = 0; i < v->locals.n; i++)
+        next = add_number(&t, cuda_value(x, v->locals.at[i]), v->all + i, next);
     if (t.n)
         emit_words(&x->e, "enum {", t.at, "};");
 }
@@ -179,7 +184,10 @@ void c_emit_sizes(CEmit *x) {
         e, "#define NN_VERSION %s",
         emit_string(x->arena, arena_printf(x->arena, "%s, made by nnc " NNC_VERSION " from %s",
                                            p->name, p->file)));
-    emit_line(e, "#define NN_ARENA ((size_t)%lld)", (long long)MAX(x->l->arena_bytes, 64));
+    if (x->cpu)
+        emit_line(e, "#define NN_ARENA ((size_t)%lld)", (long long)MAX(x->l->arena_bytes, 64));
+    if (x->gpu)
+        cuda_emit_sizes(x);
     emit_gap(e);
     emit_begin(e, "enum");
     emit_line(e, "NN_PARALLEL = %d, /* some region runs on more than one thread */",
@@ -244,10 +252,14 @@ static void members_of_vars(CEmit *x) {
 }
 
 void c_emit_members(CEmit *x) {
-    const Program *p = x->p;
     members_of_options(x);
     members_of_vars(x);
     c_emit_export_members(x);
+    c_emit_given(x);
+}
+
+void c_emit_given(CEmit *x) {
+    const Program *p = x->p;
     if (p->scalars.n) {
         emit_begin(&x->e, "struct");
         for (int i = 0; i < p->scalars.n; i++)
@@ -300,12 +312,16 @@ static void emit_source_accessor(CEmit *x, const DataSource *s) {
 void c_emit_accessors(CEmit *x) {
     for (int i = 0; i < x->l->buffers.n; i++) {
         const Buffer *b = x->l->buffers.at[i];
+        if (!x->cpu && b->region)
+            continue;
         if ((b->home || x->values.touched[i]) && (!b->family || b == b->family->copies.at[0]))
             emit_buffer_accessor(x, b);
     }
-    for (int i = 0; i < x->p->sources.n; i++)
+    for (int i = 0; x->cpu && i < x->p->sources.n; i++)
         if (x->p->sources.at[i]->used)
             emit_source_accessor(x, x->p->sources.at[i]);
+    if (x->gpu)
+        cuda_emit_accessors(x);
 }
 
 /* ---- the table of values ---- */
@@ -318,7 +334,7 @@ static int counted_axis(const Shape *s) {
 }
 
 /* One row; of a family that shares it: with its copies. */
-static void emit_buffer_value(CEmit *x, const Buffer *b, const Family *f) {
+void c_emit_buffer_value(CEmit *x, const Buffer *b, const Family *f, const char *name) {
     const char *key = b->home ? b->home->path : buffer_name(b);
     Span span = b->home ? b->home->span : b->node ? b->node->span : (Span){0};
     const char *count = "-1, 0, 0", *copies = "1, 0, 1, 0";
@@ -334,15 +350,16 @@ static void emit_buffer_value(CEmit *x, const Buffer *b, const Family *f) {
     emit_line(&x->e, "{{%s, %s, %s, %d, %s, NULL},", emit_string(x->arena, key),
               c_rt_type(b->dtype), b->layout == LAYOUT_ROWS ? "RT_ROW_MAJOR" : "RT_PANELS16",
               b->shape.rank, c_dims(x, &b->shape));
-    emit_line(&x->e, " %s, %lld, %s, false, %s}, /* %s */", emit_string(x->arena, c_where(x, span)),
-              (long long)(f ? f->offset : b->offset), copies, count, c_buffer_value(x, b));
+    emit_line(&x->e, " %s, %lld, %s%s, false, %s}, /* %s */",
+              emit_string(x->arena, c_where(x, span)), (long long)(f ? f->offset : b->offset),
+              x->gpu ? cuda_offset(x, b) : "", copies, count, name);
 }
 
 static void emit_host_value(CEmit *x, const char *key, const char *type, const char *member,
                             int row) {
     emit_line(&x->e, "{{%s, %s, RT_ROW_MAJOR, 0, {0}, NULL},", emit_string(x->arena, key), type);
-    emit_line(&x->e, " \"\", offsetof(struct nn, %s), 1, 0, 1, 0, true, -1, 0, 0}, /* %s */",
-              member, c_value_name(x, row));
+    emit_line(&x->e, " \"\", offsetof(struct nn, %s), %s1, 0, 1, 0, true, -1, 0, 0}, /* %s */",
+              member, x->gpu ? "0, " : "", c_value_name(x, row));
 }
 
 void c_emit_values(CEmit *x) {
@@ -350,7 +367,7 @@ void c_emit_values(CEmit *x) {
     const Values *v = &x->values;
     emit_begin(&x->e, "static const struct nn_value nn_values[] =");
     for (int i = 0; i < v->buffers.n; i++)
-        emit_buffer_value(x, v->buffers.at[i], NULL);
+        c_emit_buffer_value(x, v->buffers.at[i], NULL, c_buffer_value(x, v->buffers.at[i]));
     for (int i = 0; i < p->scalars.n; i++) {
         const char *member = arena_printf(x->arena, "scalars.%s", p->scalars.at[i]->name);
         emit_host_value(x, member, c_rt_type(p->scalars.at[i]->dtype), member, v->scalars + i);
@@ -360,8 +377,11 @@ void c_emit_values(CEmit *x) {
         emit_host_value(x, member, "RT_I64", member, v->counts + i);
     }
     for (int i = 0; i < v->families.n; i++)
-        emit_buffer_value(x, v->families.at[i]->copies.at[0], v->families.at[i]);
+        c_emit_buffer_value(x, v->families.at[i]->copies.at[0], v->families.at[i],
+                            c_buffer_value(x, v->families.at[i]->copies.at[0]));
+    for (int i = 0; i < v->locals.n; i++)
+        c_emit_buffer_value(x, v->locals.at[i], NULL, cuda_value(x, v->locals.at[i]));
     emit_line(&x->e, "{{NULL, RT_F32, RT_ROW_MAJOR, 0, {0}, NULL},");
-    emit_line(&x->e, " NULL, 0, 1, 0, 1, 0, false, -1, 0, 0},");
+    emit_line(&x->e, " NULL, 0, %s1, 0, 1, 0, false, -1, 0, 0},", x->gpu ? "0, " : "");
     emit_end(&x->e, ";");
 }

@@ -1,5 +1,5 @@
 /* emit_c.c: the whole output of target c: the frame, its head, the runtime's parts. */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <string.h>
 
 const char *c_where(const CEmit *x, Span s) {
@@ -39,9 +39,10 @@ static const char *amount(const CEmit *x, double n) {
 static void head_command(CEmit *x) {
     const Settings *s = &x->c->settings;
     const char *out =
-        s->output ? path_base(s->output) : arena_printf(x->arena, "%s.c", x->p->name);
+        s->output ? path_base(s->output)
+                  : arena_printf(x->arena, "%s%s", x->p->name, x->gpu ? ".cu" : ".c");
     Text t = {.arena = x->arena};
-    text_printf(&t, "nnc %s --target c", x->p->file);
+    text_printf(&t, "nnc %s --target %s", x->p->file, s->target);
     for (int i = 0; i < s->ndefines; i++)
         text_printf(&t, " -D %s", s->defines[i]);
     if (s->real64)
@@ -53,8 +54,10 @@ static void head_command(CEmit *x) {
     emit_line(&x->e, " *   %s -o %s", t.at, out);
     /* vectors wider than the processor's: GCC has a note about calls, of which there are none */
     const char *quiet = s->cpu && strcmp(s->cpu, "baseline") == 0 ? " -Wno-psabi" : "";
-    emit_line(&x->e, " *   cc -O2%s -o %s %s -lm -pthread%s", quiet, x->p->name, out,
-              x->p->uses_gz ? " -lz" : "");
+    const char *compile = x->gpu ? "nvcc -O2 -arch=sm_80 -fmad=false -ftz=true"
+                                 : arena_printf(x->arena, "cc -O2%s", quiet);
+    emit_line(&x->e, " *   %s -o %s %s%s%s", compile, x->p->name, out,
+              x->gpu ? "" : " -lm -pthread", x->p->uses_gz ? " -lz" : "");
     emit_line(&x->e, " *   ./%s --help", x->p->name);
 }
 
@@ -122,28 +125,44 @@ static void head_values(CEmit *x) {
     }
 }
 
-static void head_kernel(CEmit *x, int i, int copies) {
-    const Kernel *k = x->l->kernels.at[i];
-    const char *tiles = k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles);
+static void head_kernel(CEmit *x, const Lowered *l, int i, int copies) {
+    const Kernel *k = l->kernels.at[i];
+    bool threads = l == x->cpu;
+    const char *tiles = !threads || k->tiles == 1 ? "" : arena_printf(x->arena, "%d", k->tiles);
     const char *layers = copies ? arena_printf(x->arena, "  x %d", copies) : "";
     emit_line(&x->e, " *   %4d %-36s %8s %10s %10s%s%s", i, k->name, tiles, amount(x, k->flops),
-              amount(x, k->bytes), x->l->barrier_after[i] ? "  wait" : "", layers);
+              amount(x, k->bytes), threads && l->barrier_after[i] ? "  wait" : "", layers);
 }
 
-static void head_kernels(CEmit *x) {
+static void head_kernels(CEmit *x, const Lowered *l) {
     int runs = 0;
-    for (int i = 0; i < x->l->kernels.n; i++) {
-        const Kernel *k = x->l->kernels.at[i];
-        if (!i || k->region != x->l->kernels.at[i - 1]->region)
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        if (!i || k->region != l->kernels.at[i - 1]->region)
             emit_line(&x->e, " *  %s", k->region->name);
-        if (runs == x->l->runs.n || x->l->runs.at[runs].first != i) {
-            head_kernel(x, i, 0);
+        if (l == x->gpu || runs == l->runs.n || l->runs.at[runs].first != i) {
+            head_kernel(x, l, i, 0);
             continue;
         }
-        Run run = x->l->runs.at[runs++];
+        Run run = l->runs.at[runs++];
         for (int q = 0; q < run.period; q++)
-            head_kernel(x, i + q, run.copies);
+            head_kernel(x, l, i + q, run.copies);
         i += run.period * run.copies - 1;
+    }
+}
+
+static void head_all_kernels(CEmit *x) {
+    if (x->cpu) {
+        emit_line(&x->e, " *");
+        emit_line(&x->e, " * kernels by region%s: number, tiles, FLOPs, bytes, where all threads",
+                  x->gpu ? " on the CPU" : "");
+        emit_line(&x->e, " * wait, for how many layers");
+        head_kernels(x, x->cpu);
+    }
+    if (x->gpu) {
+        emit_line(&x->e, " *");
+        emit_line(&x->e, " * kernels by region on the GPU: number, FLOPs, bytes");
+        head_kernels(x, x->gpu);
     }
 }
 
@@ -160,10 +179,7 @@ static void emit_head(CEmit *x) {
     emit_line(&x->e, " * values of one region, and the kernels from the first to the last that");
     emit_line(&x->e, " * touches them: two whose kernels do not overlap may have the same memory");
     head_values(x);
-    emit_line(&x->e, " *");
-    emit_line(&x->e, " * kernels by region: number, tiles, FLOPs, bytes, where all threads wait,");
-    emit_line(&x->e, " * for how many layers");
-    head_kernels(x);
+    head_all_kernels(x);
     emit_line(&x->e, " */");
 }
 
@@ -184,6 +200,11 @@ static void emit_runtime(CEmit *x) {
         emit_line(&x->e, "#define RT_BASELINE 1");
     for (int i = 0; i < COUNT_OF(files); i++)
         link_file(x->link, files[i], NULL, NULL);
+    if (x->gpu) {
+        link_file(x->link, "rt_cuda.h", NULL, NULL);
+        link_file(x->link, "rt_warp.h", NULL, NULL);
+        link_file(x->link, "rt_device.h", NULL, NULL);
+    }
 }
 
 /* ---- frame ---- */
@@ -198,6 +219,55 @@ static void emit_tables(CEmit *x) {
     c_emit_values(x);
     c_emit_region_tables(x);
     c_emit_record_names(x);
+    if (x->gpu)
+        cuda_emit_tables(x);
+}
+
+/* With kernels for both, the choice was made at the start. */
+static void emit_either(CEmit *x, const char *gpu, const char *cpu) {
+    if (x->gpu && x->cpu) {
+        emit_begin(&x->e, "if (nn->device.rt.on)");
+        emit_lines(&x->e, gpu);
+        emit_turn(&x->e, "else");
+    }
+    emit_lines(&x->e, x->cpu ? cpu : gpu);
+    if (x->gpu && x->cpu)
+        emit_end(&x->e, "");
+}
+
+static void emit_run(CEmit *x) {
+    emit_either(x, "NN_TRY(nn_run_device(nn, region));\n",
+                "if (r->parallel && nn->n > 1)\n"
+                "    rt_team_run(&nn->team, r->run, nn);\n"
+                "else\n"
+                "    r->run(nn, 0);\n");
+}
+
+static void emit_run_again(CEmit *x) {
+    emit_either(x, "nn_run_again(nn, r);\n", "r->run(nn, 0);\n");
+}
+
+static void emit_arena(CEmit *x) {
+    const char *on = x->gpu && x->cpu ? "nn->device.rt.on ? " : "", *or = *on ? " : " : "";
+    const char *kept = x->gpu ? "NN_KEPT" : "", *all = x->cpu ? "NN_ARENA" : "";
+    const char *mirror = x->gpu ? "nn_mirror(nn)" : "";
+    const char *plain = x->cpu ? "rt->alloc(rt, bytes)" : "";
+    emit_line(&x->e, "const size_t bytes = %s%s%s%s;", on, kept, or, all);
+    emit_line(&x->e, "void *const memory = %s%s%s%s;", on, mirror, or, plain);
+}
+
+static void emit_cpu(CEmit *x) {
+    if (x->cpu)
+        link_file(x->link, "cpu.c", fill, x);
+}
+
+static void emit_device(CEmit *x) {
+    link_file(x->link, "device.cu", fill, x);
+}
+
+static void emit_device_state(CEmit *x) {
+    if (x->gpu)
+        link_file(x->link, "device_state.cu", fill, x);
 }
 
 static void emit_support(CEmit *x) {
@@ -220,6 +290,16 @@ static void emit_program_main(CEmit *x) {
     link_file(x->link, "main.c", fill, x);
 }
 
+/* A line that stands in the output where there is something it is for. */
+static bool line_for(CEmit *x, const char *slot, const char *what, bool there) {
+    size_t n = strlen(what);
+    if (strncmp(slot, what, n) != 0)
+        return false;
+    if (there)
+        emit_line(&x->e, "%s", slot + n);
+    return true;
+}
+
 static void fill(void *arg, const char *slot) {
     static const struct {
         const char *slot;
@@ -230,10 +310,20 @@ static void fill(void *arg, const char *slot) {
         {"kernels", c_emit_kernels}, {"regions", c_emit_regions}, {"tables", emit_tables},
         {"support", emit_support},   {"data", c_emit_data},       {"tasks", emit_tasks},
         {"end", emit_end_of_code},   {"main", emit_program_main},
+        {"run", emit_run},           {"again", emit_run_again},
+        {"arena", emit_arena},       {"cpu", emit_cpu},
+        {"device", emit_device},     {"device state", emit_device_state},
+        {"block", cuda_emit_block},  {"device kernels", cuda_emit_kernels},
+        {"device regions", cuda_emit_regions},
     };
+    CEmit *x = arg;
+    if (line_for(x, slot, "cuda: ", x->gpu != NULL) || line_for(x, slot, "c: ", x->cpu != NULL) ||
+        line_for(x, slot, "not c: ", x->cpu == NULL) ||
+        line_for(x, slot, "records: ", x->records.n > 0))
+        return;
     for (int i = 0; i < COUNT_OF(parts); i++)
         if (strcmp(parts[i].slot, slot) == 0) {
-            parts[i].run(arg);
+            parts[i].run(x);
             return;
         }
     bug("emit: no such slot '%s'", slot);
@@ -242,7 +332,9 @@ static void fill(void *arg, const char *slot) {
 const char *emit_c(Compiler *c) {
     CEmit x = {.c = c,
                .arena = c->arena,
-               .l = c->lowered,
+               .cpu = c->cpu,
+               .gpu = c->gpu,
+               .l = c->cpu ? c->cpu : c->gpu,
                .p = c->program,
                .e = {.text = {.arena = c->arena}}};
     c_number_values(&x);
@@ -250,6 +342,6 @@ const char *emit_c(Compiler *c) {
     c_collect_records(&x);
     c_collect_arguments(&x);
     x.link = link_new(&x.e);
-    link_file(x.link, "frame.c", fill, &x);
+    link_file(x.link, x.gpu ? "frame.cu" : "frame.c", fill, &x);
     return link_text(x.link, "main");
 }

@@ -21,6 +21,8 @@ typedef struct Values {
     const int *number; /* by buffer id */
     int weights, scalars, counts, rows; /* the first that is none, first scalar, first count … */
     const bool *touched; /* by buffer id: by some kernel */
+    int all;             /* the first number behind the families */
+    VEC(const Buffer *) locals; /* with both targets, buffers of the GPU's regions: from `all` on */
 } Values;
 
 /* A row of nn_written: a value as the replay of a region finds it. */
@@ -40,7 +42,8 @@ typedef struct RegionKernels {
 typedef struct CEmit {
     Compiler *c;
     Arena *arena;
-    const Lowered *l;
+    const Lowered *cpu, *gpu; /* NULL: the output has no kernels for it */
+    const Lowered *l;         /* the one of the two by which values are numbered */
     const Program *p;
     Emit e;
     Link *link;
@@ -69,6 +72,9 @@ Buffer *c_home_buffer(const CEmit *x, const Home *h);     /* never NULL */
 Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
 const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
 void c_emit_sizes(CEmit *x);
+void c_emit_given(CEmit *x); /* members for scalars and counts */
+/* A row of nn_values; of a family that shares it: with its copies. */
+void c_emit_buffer_value(CEmit *x, const Buffer *b, const Family *f, const char *name);
 void c_emit_members(CEmit *x);
 void c_emit_accessors(CEmit *x);
 void c_emit_values(CEmit *x);
@@ -81,9 +87,9 @@ void c_collect_regions(CEmit *x);
 
 /* ---- emit_replay.c ---- */
 /* A replay looks at what kernels before this one write. */
-int c_replay_end(const CEmit *x, const RegionKernels *own);
+int c_replay_end(const Lowered *l, const RegionKernels *own);
 /* Kernel i of a run (copies == 0: of none) writes over what nobody has looked at yet. */
-bool c_needs_inspection(const CEmit *x, int i, Run run);
+bool c_needs_inspection(const CEmit *x, const Lowered *l, int i, Run run);
 void c_add_written(CEmit *x, Written w);
 /* The line that looks at what was added since the last one. */
 void c_emit_inspection(CEmit *x, const char *layer);
@@ -92,6 +98,7 @@ void c_emit_written(CEmit *x);
 /* ---- emit_host.c ---- */
 void c_emit_block(CEmit *x, const HBlock *b);
 void c_collect_records(CEmit *x);
+int c_record_of(const CEmit *x, const char *name);
 void c_emit_scalars(CEmit *x, const Region *r); /* what a region is given */
 /* A function `RT_FN enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
 void c_emit_block_function(CEmit *x, const char *name, const HBlock *b);
@@ -109,6 +116,8 @@ void c_emit_data(CEmit *x);
 /* ---- emit_export.c ---- */
 void c_collect_arguments(CEmit *x);
 int c_count_options(const CEmit *x);
+/* A name that no option of the program has. */
+const char *c_option_name(const CEmit *x, const char *wish, const char *else_add);
 void c_emit_export_members(CEmit *x);
 void c_emit_export_options(CEmit *x);
 void c_emit_exports(CEmit *x);

@@ -1,5 +1,5 @@
 /* emit_export.c: `export fn` as sub-commands: tables for templates/export.c. */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <string.h>
 
 static bool is_free(const Export *e, const Home *h) {
@@ -19,10 +19,10 @@ static bool seen_before(const CEmit *x, int export, int arg) {
 }
 
 /* A name that no option of the program has. */
-static const char *option_name(const CEmit *x, const char *wish) {
+const char *c_option_name(const CEmit *x, const char *wish, const char *else_add) {
     for (int i = 0; i < x->p->options.n; i++)
         if (strcmp(x->p->options.at[i]->name, wish) == 0)
-            return option_name(x, arena_printf(x->arena, "%s_file", wish));
+            return c_option_name(x, arena_printf(x->arena, "%s%s", wish, else_add), else_add);
     return wish;
 }
 
@@ -34,7 +34,7 @@ void c_collect_arguments(CEmit *x) {
 }
 
 int c_count_options(const CEmit *x) {
-    return x->p->options.n + x->arguments.n + (x->p->exports.n > 0);
+    return x->p->options.n + x->arguments.n + (x->p->exports.n > 0) + (x->gpu ? 2 : 0);
 }
 
 void c_emit_export_members(CEmit *x) {
@@ -57,11 +57,14 @@ static void emit_string_option(CEmit *x, int i, const char *name, const char *he
 void c_emit_export_options(CEmit *x) {
     int n = x->p->options.n;
     for (int i = 0; i < x->arguments.n; i++)
-        emit_string_option(x, n + i, option_name(x, x->arguments.at[i]), "an argument: a .npy file",
+        emit_string_option(x, n + i, c_option_name(x, x->arguments.at[i], "_file"),
+                           "an argument: a .npy file",
                            arena_printf(x->arena, "options_files[%d]", i));
     if (x->p->exports.n)
-        emit_string_option(x, n + x->arguments.n, option_name(x, "output"),
+        emit_string_option(x, n + x->arguments.n, c_option_name(x, "output", "_file"),
                            "where a result goes: a .npy file", "options_output");
+    if (x->gpu)
+        cuda_emit_options(x, n + x->arguments.n + (x->p->exports.n > 0));
 }
 
 static int option_of(const CEmit *x, const char *name) {

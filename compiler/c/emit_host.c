@@ -1,6 +1,6 @@
 /* emit_host.c: the statements of tasks as C. Every function made here returns a status; NN_TRY
  * leaves it early. */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <string.h>
 
 static void emit_stmt(CEmit *x, const HStmt *s);
@@ -30,6 +30,7 @@ void c_emit_scalars(CEmit *x, const Region *r) {
 }
 
 static void emit_region_run(CEmit *x, const Region *r) {
+    cuda_emit_fetch_scalars(x, r);
     c_emit_scalars(x, r);
     emit_line(&x->e, "NN_TRY(nn_run(nn, REGION_%s));", r->name);
 }
@@ -46,6 +47,7 @@ static void emit_set_string(CEmit *x, const char *name, const HExpr *value) {
 
 static void emit_set(CEmit *x, const HStmt *s) {
     const char *name = emit_name(x->arena, s->var->name);
+    cuda_emit_fetch(x, s->value, NULL, NULL, false);
     if (s->var->type == HT_STRING)
         emit_set_string(x, name, s->value);
     else
@@ -57,6 +59,7 @@ static void emit_set(CEmit *x, const HStmt *s) {
 static void emit_for(CEmit *x, const HStmt *s) {
     const char *v = emit_name(x->arena, s->var->name);
     int id = x->temporaries++;
+    cuda_emit_fetch(x, s->value, s->limit, NULL, false);
     if (s->reverse) {
         emit_line(&x->e, "const int64_t first_%d = %s;", id, c_condition(x, s->value));
         emit_begin(&x->e, "for (nn->vars.%s = %s - 1; nn->vars.%s >= first_%d; nn->vars.%s--)", v,
@@ -71,6 +74,7 @@ static void emit_for(CEmit *x, const HStmt *s) {
 }
 
 static void emit_batches_start(CEmit *x, const BatchLoop *b) {
+    cuda_emit_fetch(x, b->steps, NULL, NULL, false);
     uint32_t place = hash_bytes(HASH_START, b->split->name, strlen(b->split->name));
     place = hash_bytes(place, &b->id, sizeof b->id);
     emit_line(&x->e, "NN_TRY(rt_batches_start(&nn->rt, &nn->loops[%d], &nn->rows[%s], %lld,", b->id,
@@ -89,8 +93,14 @@ static void emit_batches(CEmit *x, const HStmt *s) {
     emit_line(&x->e, "int64_t rows_%d;", id);
     for (int i = 0; i < s->nloops; i++) {
         const BatchLoop *b = s->loops[i];
-        emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &rows_%d))", b->id,
-                  c_at(x, c_home_buffer(x, b->index)), id);
+        if (x->gpu) {
+            emit_line(&x->e, "NN_TRY(nn_next(nn, %d, %d, &rows_%d));", b->id,
+                      cuda_index(x, b->index), id);
+            emit_line(&x->e, "if (!rows_%d)", id);
+        } else {
+            emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &rows_%d))", b->id,
+                      c_at(x, c_home_buffer(x, b->index)), id);
+        }
         emit_line(&x->e, "    break;");
         if (b->count)
             emit_line(&x->e, "nn->counts.%s = rows_%d;", b->count->name, id);
@@ -102,6 +112,7 @@ static void emit_batches(CEmit *x, const HStmt *s) {
 static void emit_while(CEmit *x, const HStmt *s) {
     emit_begin(&x->e, "for (;;)");
     c_emit_block(x, s->cond);
+    cuda_emit_fetch(x, s->value, NULL, NULL, false);
     emit_line(&x->e, "if (!(%s))", c_condition(x, s->value));
     emit_line(&x->e, "    break;");
     c_emit_block(x, s->body);
@@ -109,6 +120,7 @@ static void emit_while(CEmit *x, const HStmt *s) {
 }
 
 static void emit_if(CEmit *x, const HStmt *s) {
+    cuda_emit_fetch(x, s->value, NULL, NULL, false);
     emit_begin(&x->e, "if (%s)", c_condition(x, s->value));
     c_emit_block(x, s->body);
     if (s->other && s->other->stmts.n) {
@@ -121,12 +133,13 @@ static void emit_if(CEmit *x, const HStmt *s) {
 /* ---- effects ---- */
 
 static void emit_print(CEmit *x, const HStmt *s) {
+    cuda_emit_fetch(x, NULL, NULL, s->format, true);
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     c_emit_format(x, s->format, s->newline ? "\n" : "");
     emit_line(&x->e, s->warning ? "NN_TRY(nn_warn(nn));" : "NN_TRY(nn_print(nn));");
 }
 
-static int record_of(const CEmit *x, const char *name) {
+int c_record_of(const CEmit *x, const char *name) {
     for (int i = 0; i < x->records.n; i++)
         if (strcmp(x->records.at[i], name) == 0)
             return i;
@@ -134,13 +147,17 @@ static int record_of(const CEmit *x, const char *name) {
 }
 
 static void emit_record(CEmit *x, const HStmt *s) {
+    if (x->gpu) {
+        cuda_emit_record(x, s);
+        return;
+    }
     Text which = {.arena = x->arena};
     int n = 0;
     for (int i = 0; i < s->format->n; i++) {
         const TextPart *part = &s->format->parts[i];
         if (!part->value)
             continue;
-        int k = record_of(x, part->text);
+        int k = c_record_of(x, part->text);
         const char *cast = part->value->type == HT_REAL ? "" : "(double)";
         emit_line(&x->e, "nn->record[%d] = %s%s; /* %s */", k, cast, c_expr(x, part->value),
                   part->text);
@@ -160,6 +177,7 @@ static const char *emit_path(CEmit *x, const HExpr *path) {
 }
 
 static void emit_file(CEmit *x, const HStmt *s) {
+    cuda_emit_fetch(x, s->value, NULL, NULL, false); /* the functions do the rest */
     emit_begin(&x->e, "%s", "");
     emit_begin(&x->e, "static const struct nn_key keys[] =");
     for (int i = 0; i < s->nhomes; i++)
@@ -178,6 +196,7 @@ static void emit_file(CEmit *x, const HStmt *s) {
 /* When it fails, a comparison shows both sides: "(found 0.95, wanted >= 0.97)". */
 static void emit_expect(CEmit *x, const HStmt *s) {
     int id = x->temporaries++;
+    cuda_emit_fetch(x, s->value, NULL, s->format, true);
     emit_line(&x->e, "const bool holds_%d = %s;", id, c_condition(x, s->value));
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     emit_line(&x->e, "rt_puts(&nn->text, holds_%d ? \"ok: \" : \"failed: \");", id);

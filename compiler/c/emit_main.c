@@ -1,5 +1,5 @@
 /* emit_main.c: what the command line knows: parameters, options, tasks. */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <string.h>
 
 bool c_is_weight(const Buffer *b) {
@@ -77,18 +77,35 @@ static void emit_strings(CEmit *x, const char *function, bool init) {
 
 /* ---- tasks ---- */
 
+static bool has_prologue(const DataSet *d) {
+    return d->prologue && d->prologue->stmts.n;
+}
+
+static bool is_prepared(const Task *t) {
+    for (int i = 0; i < t->sets.n; i++)
+        if (has_prologue(t->sets.at[i]))
+            return true;
+    return false;
+}
+
 static void emit_task(CEmit *x, const Task *t) {
     emit_begin(&x->e, "RT_FN enum rt_status data_%s(struct nn *nn)", t->name);
     if (!t->sets.n)
         emit_line(&x->e, "(void)nn;");
-    for (int i = 0; i < t->sets.n; i++) {
+    for (int i = 0; i < t->sets.n; i++)
         emit_line(&x->e, "NN_TRY(load_%s(nn));", t->sets.at[i]->name);
-        if (t->sets.at[i]->prologue && t->sets.at[i]->prologue->stmts.n)
-            emit_line(&x->e, "NN_TRY(prepare_%s(nn));", t->sets.at[i]->name);
-    }
     emit_line(&x->e, "return RT_OK;");
     emit_end(&x->e, "");
     emit_gap(&x->e);
+    if (is_prepared(t)) {
+        emit_begin(&x->e, "static enum rt_status ready_%s(struct nn *nn)", t->name);
+        for (int i = 0; i < t->sets.n; i++)
+            if (has_prologue(t->sets.at[i]))
+                emit_line(&x->e, "NN_TRY(prepare_%s(nn));", t->sets.at[i]->name);
+        emit_line(&x->e, "return RT_OK;");
+        emit_end(&x->e, "");
+        emit_gap(&x->e);
+    }
     c_emit_block_function(x, arena_printf(x->arena, "task_%s", t->name), t->body);
 }
 
@@ -96,15 +113,16 @@ static void emit_task_tables(CEmit *x) {
     emit_begin(&x->e, "static const struct nn_task nn_tasks[NN_TASKS + 1] =");
     for (int i = 0; i < x->p->tasks.n; i++) {
         const Task *t = x->p->tasks.at[i];
-        emit_line(&x->e, "{%s, data_%s, task_%s, %s},", emit_string(x->arena, t->name), t->name,
-                  t->name, t->needs_weights ? "true" : "false");
+        emit_line(&x->e, "{%s, data_%s, %s, task_%s, %s},", emit_string(x->arena, t->name), t->name,
+                  is_prepared(t) ? arena_printf(x->arena, "ready_%s", t->name) : "NULL", t->name,
+                  t->needs_weights ? "true" : "false");
     }
     for (int i = 0; i < x->p->exports.n; i++) {
         const Export *e = x->p->exports.at[i];
-        emit_line(&x->e, "{%s, NULL, export_%s, %s},", emit_string(x->arena, e->name), e->name,
-                  c_export_needs_weights(x, e) ? "true" : "false");
+        emit_line(&x->e, "{%s, NULL, NULL, export_%s, %s},", emit_string(x->arena, e->name),
+                  e->name, c_export_needs_weights(x, e) ? "true" : "false");
     }
-    emit_line(&x->e, "{NULL, NULL, NULL, false},");
+    emit_line(&x->e, "{NULL, NULL, NULL, NULL, false},");
     emit_end(&x->e, ";");
     emit_begin(&x->e, "static const struct rt_task nn_task_names[NN_TASKS + 1] =");
     for (int i = 0; i < x->p->tasks.n; i++) {

@@ -5,13 +5,13 @@
  * wait, and where each looks at the fault word: that is what keeps the parameters of the last good
  * step. A run of equal calls is a loop over layers.
  */
-#include "emit_c.h"
+#include "../cuda/emit_device.h"
 #include <stdlib.h>
 #include <string.h>
 
 void c_emit_kernels(CEmit *x) {
-    for (int i = 0; i < x->l->kernels.n; i++) {
-        const Kernel *k = x->l->kernels.at[i];
+    for (int i = 0; i < x->cpu->kernels.n; i++) {
+        const Kernel *k = x->cpu->kernels.at[i];
         if (k->same_as != k->id)
             continue;
         c_print_kernel(&x->e.text, k);
@@ -71,12 +71,12 @@ static void emit_decision(Calls *c, const Kernel *next) {
 /* ---- what a call is handed in a loop ---- */
 
 static const Kernel *next_copy(const Calls *c) {
-    return c->x->l->kernels.at[c->kernel + c->run.period];
+    return c->x->cpu->kernels.at[c->kernel + c->run.period];
 }
 
 /* The same buffer of the same call in the next copy. */
 static const Buffer *in_next_copy(const Calls *c, const Buffer *b) {
-    const Kernel *k = c->x->l->kernels.at[c->kernel], *next = next_copy(c);
+    const Kernel *k = c->x->cpu->kernels.at[c->kernel], *next = next_copy(c);
     for (int i = 0; i < k->reads.n; i++)
         if (k->reads.at[i].buffer == b)
             return next->reads.at[i].buffer;
@@ -135,7 +135,7 @@ static const char *number_in_loop(Calls *c, const char *type, const char *what, 
     if (equal)
         return arena_printf(c->x->arena, format, (unsigned)of_copy[0]);
     const char *name = arena_printf(c->x->arena, "%s_of_%s", what,
-                                    c->x->l->kernels.at[c->kernel]->name);
+                                    c->x->cpu->kernels.at[c->kernel]->name);
     name = names_unique(c->tables, name, "_");
     emit_words(&c->x->e, arena_printf(c->x->arena, "static const %s %s[] = {", type, name), all.at,
                "};");
@@ -146,7 +146,7 @@ static const char *number_in_loop(Calls *c, const char *type, const char *what, 
 static const char *call_place(void *arg, int which) {
     Calls *c = arg;
     int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
-    Kernel *const *k = &c->x->l->kernels.at[c->kernel];
+    Kernel *const *k = &c->x->cpu->kernels.at[c->kernel];
     if (!c->run.copies)
         return arena_printf(c->x->arena, "0x%08xu", k[0]->places.at[which]);
     for (int i = 0; i < c->run.copies; i++)
@@ -157,7 +157,7 @@ static const char *call_place(void *arg, int which) {
 static const char *call_fault(void *arg, int which) {
     Calls *c = arg;
     int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
-    Kernel *const *k = &c->x->l->kernels.at[c->kernel];
+    Kernel *const *k = &c->x->cpu->kernels.at[c->kernel];
     if (!c->run.copies)
         return arena_printf(c->x->arena, "%d", k[0]->faults.at[which]);
     for (int i = 0; i < c->run.copies; i++)
@@ -182,7 +182,7 @@ static void note_written(Calls *c, const Kernel *k) {
 
 static void emit_call(Calls *c, int i) {
     CEmit *x = c->x;
-    const Kernel *k = x->l->kernels.at[i];
+    const Kernel *k = x->cpu->kernels.at[i];
     const CallNames names = {c, call_buffer, call_place, call_fault};
     Text call = {.arena = x->arena};
     c->kernel = i;
@@ -190,7 +190,7 @@ static void emit_call(Calls *c, int i) {
         open_serial(c);
     else
         close_serial(c);
-    if (c_needs_inspection(x, i, c->run))
+    if (c_needs_inspection(x, x->cpu, i, c->run))
         emit_inspection(c);
     c_print_call(&call, k, &names);
     emit_words(&x->e, "", call.at, "");
@@ -211,7 +211,7 @@ static int rank_of(const Buffer *b) {
 static void find_lead(Calls *c) {
     const Buffer *lead = NULL;
     for (int q = 0; q < c->run.period; q++) {
-        const Kernel *k = c->x->l->kernels.at[c->run.first + q];
+        const Kernel *k = c->x->cpu->kernels.at[c->run.first + q];
         c->kernel = c->run.first + q;
         for (int i = 0; i < k->reads.n + k->writes.n; i++) {
             int w = i - k->reads.n;
@@ -240,7 +240,7 @@ static bool is_serial_run(const Lowered *l, Run run) {
 
 static void emit_run(Calls *c, Run run) {
     CEmit *x = c->x;
-    if (is_serial_run(x->l, run))
+    if (is_serial_run(x->cpu, run))
         open_serial(c);
     else
         close_serial(c);
@@ -254,7 +254,7 @@ static void emit_run(Calls *c, Run run) {
     else
         emit_begin(&x->e, "for (int %s = %d; %s >= %d; %s--)", c->var, c->lead, c->var, end + 1,
                    c->var);
-    if (run_waits_first(x->l, run))
+    if (run_waits_first(x->cpu, run))
         emit_wait(c);
     emit_kernels(c, run.first, run.first + run.period);
     if (!serial)
@@ -265,13 +265,13 @@ static void emit_run(Calls *c, Run run) {
 }
 
 static bool begins_run(const Calls *c, int i) {
-    const Lowered *l = c->x->l;
+    const Lowered *l = c->x->cpu;
     return !c->run.copies && c->next_run < l->runs.n && l->runs.at[c->next_run].first == i;
 }
 
 /* Kernels from … to - 1, in a loop or out of it. */
 static void emit_kernels(Calls *c, int from, int to) {
-    const Lowered *l = c->x->l;
+    const Lowered *l = c->x->cpu;
     for (int i = from; i < to; i++) {
         bool run = begins_run(c, i);
         Run here = run ? l->runs.at[c->next_run] : (Run){0};
@@ -295,13 +295,13 @@ static void emit_kernels(Calls *c, int from, int to) {
 
 static void emit_region(CEmit *x, const Region *r) {
     const RegionKernels *own = &x->regions[r->id];
-    Calls c = {.x = x, .threads = own->parallel, .replay_end = c_replay_end(x, own)};
+    Calls c = {.x = x, .threads = own->parallel, .replay_end = c_replay_end(x->cpu, own)};
     c.tables = names_new(x->arena);
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "static void region_%s(void *arg, int t)", r->name);
     emit_line(&x->e, own->first < own->end ? "struct nn *nn = (struct nn *)arg;" : "(void)arg;");
     emit_line(&x->e, own->parallel ? "const int n = nn->n;" : "(void)t;");
-    while (c.next_run < x->l->runs.n && x->l->runs.at[c.next_run].first < own->first)
+    while (c.next_run < x->cpu->runs.n && x->cpu->runs.at[c.next_run].first < own->first)
         c.next_run++;
     emit_kernels(&c, own->first, own->end);
     emit_inspection(&c);
@@ -328,7 +328,7 @@ void c_collect_regions(CEmit *x) {
         RegionKernels *r = &own[l->kernels.at[i]->region->id];
         r->first = r->end ? r->first : i;
         r->end = i + 1;
-        r->parallel |= l->kernels.at[i]->tiles > 1;
+        r->parallel |= x->cpu && l->kernels.at[i]->tiles > 1;
     }
     for (int i = 0; i < x->p->graph->nodes.n; i++) {
         const Node *n = x->p->graph->nodes.at[i];
@@ -401,14 +401,19 @@ static const char *emit_region_tables(CEmit *x, const Region *r) {
          *after = NEW_ARRAY(x->arena, bool, x->values.rows + 1);
     for (int i = own->first; i < own->end; i++)
         note_kernel(x, x->l->kernels.at[i], before, after);
+    if (x->gpu && x->gpu != x->l)
+        cuda_note_region(x, r, before, after);
     int n_before = emit_ranges(x, arena_printf(x->arena, "nn_before_%s", r->name), before);
     int n_after = emit_ranges(x, arena_printf(x->arena, "nn_after_%s", r->name), after);
     emit_region_batches(x, r);
-    return arena_printf(x->arena, "%s, region_%s, %s, %s, %s, %d, %d, %s, %d",
-                        emit_string(x->arena, r->name), r->name,
-                        own->parallel ? "true" : "false", table_of(x, "before", r, n_before),
-                        table_of(x, "after", r, n_after), n_before, n_after,
-                        table_of(x, "batches", r, own->batches.n), own->batches.n);
+    const char *run = x->cpu ? arena_printf(x->arena, "region_%s", r->name) : "NULL";
+    const char *device =
+        x->gpu ? arena_printf(x->arena, ", device_%s, want_%s", r->name, r->name) : "";
+    return arena_printf(x->arena, "%s, %s, %s, %s, %s, %d, %d, %s, %d%s",
+                        emit_string(x->arena, r->name), run, own->parallel ? "true" : "false",
+                        table_of(x, "before", r, n_before), table_of(x, "after", r, n_after),
+                        n_before, n_after, table_of(x, "batches", r, own->batches.n),
+                        own->batches.n, device);
 }
 
 static void emit_places(CEmit *x) {
@@ -432,7 +437,7 @@ static void emit_places(CEmit *x) {
 void c_emit_region_tables(CEmit *x) {
     int n = x->p->regions.n;
     const char **row = NEW_ARRAY(x->arena, const char *, n + 1);
-    if (!n)
+    if (!n && !x->gpu)
         return;
     emit_places(x);
     c_emit_written(x);
@@ -441,6 +446,7 @@ void c_emit_region_tables(CEmit *x) {
     emit_begin(&x->e, "static const struct nn_region nn_regions[NN_REGIONS + 1] =");
     for (int i = 0; i < n; i++)
         emit_words(&x->e, "{", row[i], "},");
-    emit_line(&x->e, "{NULL, NULL, false, NULL, NULL, 0, 0, NULL, 0},");
+    emit_line(&x->e, "{NULL, NULL, false, NULL, NULL, 0, 0, NULL, 0%s},",
+              x->gpu ? ", NULL, NULL" : "");
     emit_end(&x->e, ";");
 }

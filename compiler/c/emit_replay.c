@@ -14,14 +14,14 @@ static bool may_begin_replay(const Lowered *l, const Kernel *k) {
     return false;
 }
 
-int c_replay_end(const CEmit *x, const RegionKernels *own) {
+int c_replay_end(const Lowered *l, const RegionKernels *own) {
     int last = own->end - 1;
-    while (last >= own->first && !may_begin_replay(x->l, x->l->kernels.at[last]))
+    while (last >= own->first && !may_begin_replay(l, l->kernels.at[last]))
         last--;
     if (last < own->first)
         return own->first;
     for (int i = last + 1; i < own->end; i++)
-        if (x->l->decide_before[i])
+        if (l->decide_before[i])
             return i;
     return own->end;
 }
@@ -30,19 +30,19 @@ static bool overlap(const Buffer *a, const Buffer *b) {
     return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-static bool writes_over(const CEmit *x, const Written *w, const Kernel *k, int ahead) {
-    const Buffer *old = x->l->kernels.at[w->kernel + ahead]->writes.at[w->write].buffer;
+static bool writes_over(const Lowered *l, const Written *w, const Kernel *k, int ahead) {
+    const Buffer *old = l->kernels.at[w->kernel + ahead]->writes.at[w->write].buffer;
     for (int i = 0; i < k->writes.n; i++)
         if (overlap(old, k->writes.at[i].buffer))
             return true;
     return false;
 }
 
-bool c_needs_inspection(const CEmit *x, int i, Run run) {
+bool c_needs_inspection(const CEmit *x, const Lowered *l, int i, Run run) {
     for (int j = x->written.n - 1; j >= 0 && x->written.at[j].group == x->groups; j--)
         for (int copy = 0; copy < MAX(run.copies, 1); copy++) {
             int ahead = copy * run.period;
-            if (writes_over(x, &x->written.at[j], x->l->kernels.at[i + ahead], ahead))
+            if (writes_over(l, &x->written.at[j], l->kernels.at[i + ahead], ahead))
                 return true;
         }
     return false;

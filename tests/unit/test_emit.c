@@ -242,7 +242,8 @@ static Bench *bench_new(void) {
     b->c.names = interner_new(a);
     b->c.diag = diag_new(a);
     b->c.program = b->lowered.program = &b->program;
-    b->c.lowered = &b->lowered;
+    b->c.lowered = b->c.cpu = &b->lowered;
+    b->c.settings.target = "c";
     make_program(b);
     Graph *g = b->program.graph;
     g->region = &b->train;

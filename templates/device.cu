@@ -1,0 +1,449 @@
+/* ---- waiting for the device ------------------------------------------------------------------ */
+
+RT_FN void *nn_on_device(struct nn *nn, int value) {
+    int copy;
+    return nn->device.rt.memory + nn_row(value, &copy)->device;
+}
+
+/* Bytes of a value with the extents of the plan. */
+RT_FN size_t nn_value_bytes(int value) {
+    int copy;
+    return rt_tensor_bytes(&nn_row(value, &copy)->tensor);
+}
+
+RT_FN unsigned char *nn_on_host(struct nn *nn, int value) {
+    return nn->arena + nn_values[value].offset; /* what outlives a region has a row of its own */
+}
+
+/* Hands on what was recorded, in order, as far as it was written. */
+RT_FN void nn_drain(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    const int64_t step = nn->step;
+    for (; d->n_drained < d->n_recorded; d->n_drained++) {
+        const struct nn_waiting *w = &d->waiting[d->n_drained % NN_RING];
+        const struct nn_recorded_values *v = &d->pinned->ring[d->n_drained % NN_RING];
+        if (v->number != d->n_drained + 1)
+            break; /* a fault came before */
+        for (int i = 0; i < w->n; i++)
+            nn->record[w->which[i]] = w->there[i] ? v->value[w->which[i]] : w->value[i];
+        nn->step = w->step;
+        nn_recorded(nn, w->which, w->n);
+    }
+    nn->step = step;
+}
+
+/* The device has seen a fault, and nothing was updated since. */
+RT_FN enum rt_status nn_halted(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    size_t most = 1;
+    for (int i = 0; i < NN_NUMBERS; i++)
+        most = nn_value_bytes(i) > most ? nn_value_bytes(i) : most;
+    NN_CUDA(nn, cudaHostAlloc((void **)&d->look, most, cudaHostAllocDefault));
+    nn->rt.fault = d->pinned->halt.fault;
+    nn->step = d->pinned->halt.block.step;
+    return nn_faulted(nn, &nn_regions[d->pinned->halt.region]);
+}
+
+RT_FN enum rt_status nn_settle(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    if (!d->rt.on || !d->busy)
+        return RT_OK;
+    NN_CUDA(nn, cudaMemcpyAsync(&d->pinned->halt, d->halt, sizeof(struct nn_halt),
+                                cudaMemcpyDeviceToHost, d->rt.stream));
+    //@ records: if (d->n_recorded > d->n_drained)
+    //@ records:     NN_CUDA(nn, cudaMemcpyAsync(d->pinned->ring, d->ring, sizeof d->pinned->ring,
+    //@ records:                                 cudaMemcpyDeviceToHost, d->rt.stream));
+    NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream));
+    d->busy = false;
+    //@ records: nn_drain(nn);
+    return d->pinned->halt.fault.node < 0 ? RT_OK : nn_halted(nn);
+}
+
+RT_FN enum rt_status nn_pull(struct nn *nn, int value) {
+    struct nn_device *d = &nn->device;
+    if (!d->rt.on || !d->stale[value])
+        return RT_OK;
+    d->stale[value] = false;
+    d->busy = true;
+    NN_CUDA(nn, cudaMemcpyAsync(nn_on_host(nn, value), nn_on_device(nn, value),
+                                nn_value_bytes(value), cudaMemcpyDeviceToHost, d->rt.stream));
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_push(struct nn *nn, int value) {
+    struct nn_device *d = &nn->device;
+    if (!d->rt.on)
+        return RT_OK;
+    d->stale[value] = false;
+    NN_CUDA(nn, cudaMemcpyAsync(nn_on_device(nn, value), nn_on_host(nn, value),
+                                nn_value_bytes(value), cudaMemcpyHostToDevice, d->rt.stream));
+    NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream)); /* the host may write it again */
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_fetch(struct nn *nn, const struct nn_range *range, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < range[i].n; k++)
+            NN_TRY(nn_pull(nn, range[i].first + k)); /* what is the host's own is never stale */
+    return nn_settle(nn);
+}
+
+RT_FN bool nn_bring(struct nn *nn, int value, struct rt_tensor *t) {
+    struct nn_device *d = &nn->device;
+    int copy;
+    if (!d->rt.on || nn_row(value, &copy)->host)
+        return true;
+    size_t bytes = nn_value_bytes(value);
+    t->data = d->look;
+    return !cudaMemcpyAsync(d->look, nn_on_device(nn, value), bytes, cudaMemcpyDeviceToHost,
+                            d->rt.stream) &&
+           !cudaStreamSynchronize(d->rt.stream);
+}
+
+/* ---- running regions ------------------------------------------------------------------------- */
+
+/* The device gets the block of the next run, and the change from the last one as that of each run
+ * to come. In a steady loop the guess holds, and nothing is sent. */
+RT_FN enum rt_status nn_send_block(struct nn *nn, int region, const struct nn_block *want) {
+    struct nn_device *d = &nn->device;
+    struct nn_known *k = &d->known[region];
+    int place = (int)(d->n_sent++ % NN_SENDING);
+    if (d->n_sent > NN_SENDING)
+        NN_CUDA(nn, cudaEventSynchronize(d->sent[place]));
+    k->steps.now = *want;
+    k->steps.by = *want;
+    nn_add(&k->steps.by, &k->last, -1);
+    d->pinned->sending[place] = k->steps;
+    NN_CUDA(nn, cudaMemcpyAsync(&d->steps[region], &d->pinned->sending[place],
+                                sizeof(struct nn_steps), cudaMemcpyHostToDevice, d->rt.stream));
+    NN_CUDA(nn, cudaEventRecord(d->sent[place], d->rt.stream));
+    k->sent = true;
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_launch(struct nn *nn, int region) {
+    struct nn_device *d = &nn->device;
+    NN_TRY(nn_regions[region].device(nn, d->rt.stream));
+    NN_CUDA(nn, RT_LAUNCH(nn_tick, 1, 32, 0, d->rt.stream, &d->steps[region], region, d->halt));
+    return RT_OK;
+}
+
+/* Into a graph instead of the stream. */
+RT_FN enum rt_status nn_capture(struct nn *nn, int region) {
+    struct nn_device *d = &nn->device;
+    cudaGraph_t graph;
+    NN_CUDA(nn, cudaStreamBeginCapture(d->rt.stream, cudaStreamCaptureModeThreadLocal));
+    enum rt_status status = nn_launch(nn, region);
+    NN_CUDA(nn, cudaStreamEndCapture(d->rt.stream, &graph));
+    if (!status)
+        NN_CUDA(nn, cudaGraphInstantiate(&d->known[region].graph, graph, 0));
+    NN_CUDA(nn, cudaGraphDestroy(graph));
+    return status;
+}
+
+/* A region that runs more than once is captured the second time, and replayed from then on. */
+RT_FN enum rt_status nn_run_device(struct nn *nn, int region) {
+    struct nn_device *d = &nn->device;
+    struct nn_known *k = &d->known[region];
+    const struct nn_region *r = &nn_regions[region];
+    struct nn_block want;
+    memset((void *)&want, 0, sizeof want);
+    r->want(nn, &want);
+    if (!k->sent || memcmp(&want, &k->steps.now, sizeof want) != 0)
+        NN_TRY(nn_send_block(nn, region, &want));
+    k->last = want;
+    d->block = &d->steps[region].now;
+    d->busy = true;
+    if (k->runs++ == 0) {
+        NN_TRY(nn_launch(nn, region));
+    } else {
+        if (!k->graph)
+            NN_TRY(nn_capture(nn, region));
+        NN_CUDA(nn, cudaGraphLaunch(k->graph, d->rt.stream));
+    }
+    nn_add(&k->steps.now, &k->steps.by, 1);
+    for (int i = 0; i < r->n_after; i++)
+        for (int j = 0; j < r->after[i].n; j++)
+            d->stale[r->after[i].first + j] = true;
+    return RT_OK;
+}
+
+RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r) {
+    struct nn_device *d = &nn->device;
+    struct nn_halt *halt = &d->pinned->halt;
+    struct nn_block *now = &d->steps[halt->region].now;
+    const struct rt_fault none = {-1, 0, 0, 0};
+    halt->fault = none;
+    d->block = now;
+    cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice, d->rt.stream);
+    cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice, d->rt.stream);
+    r->device(nn, d->rt.stream);
+    cudaStreamSynchronize(d->rt.stream);
+}
+
+/* ---- what is recorded ------------------------------------------------------------------------ */
+
+RT_FN double nn_number(struct nn *nn, int value) {
+    struct rt_tensor t = nn_tensor(nn, value);
+    return rt_type_is_real(t.type) ? rt_real_at(t.data, t.type, 0)
+                                   : (double)rt_int_at(t.data, t.type, 0);
+}
+
+/* A `record` of n names; values[i] is where number i comes from, or -1 where it stands in
+ * nn->record. On the device they are put aside there, and nobody waits. */
+RT_FN enum rt_status nn_record(struct nn *nn, const int *which, const int *values, int n) {
+    struct nn_device *d = &nn->device;
+    struct nn_waiting *w = &d->waiting[d->n_recorded % NN_RING];
+    struct nn_taken taken;
+    taken.n = 0;
+    if (!nn->log && !nn->progress)
+        return RT_OK;
+    w->step = nn->step;
+    w->n = n;
+    for (int i = 0; i < n; i++) {
+        w->which[i] = which[i];
+        w->there[i] = d->rt.on && values[i] >= 0;
+        if (!d->rt.on && values[i] >= 0)
+            nn->record[which[i]] = nn_number(nn, values[i]);
+        w->value[i] = nn->record[which[i]];
+        if (w->there[i]) {
+            taken.which[taken.n] = which[i];
+            taken.type[taken.n] = (int)nn_values[values[i]].tensor.type;
+            taken.at[taken.n++] = nn_on_device(nn, values[i]);
+        }
+    }
+    if (!d->rt.on) {
+        nn_recorded(nn, which, n);
+        return RT_OK;
+    }
+    int place = (int)(d->n_recorded++ % NN_RING);
+    NN_CUDA(nn, RT_LAUNCH(nn_take, 1, 32, 0, d->rt.stream, &d->ring[place], d->n_recorded, taken,
+                          d->halt));
+    d->busy = true;
+    bool full = d->n_recorded - d->n_drained == NN_RING;
+    return full || (nn->progress && rt_now() - nn->shown >= 0.1) ? nn_settle(nn) : RT_OK;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* The batch that was just chosen goes to its place on the device, while the one before is worked
+ * on. */
+RT_FN enum rt_status nn_stage_batch(struct nn *nn, int index, int loop, int64_t rows) {
+    struct nn_device *d = &nn->device;
+    const struct nn_index *x = &nn_indexes[index];
+    struct nn_stage *stage = &d->stage[index];
+    const int32_t *chosen = (const int32_t *)(void *)nn_on_host(nn, x->value);
+    int64_t round = nn->loops[loop].round - 1;
+    int place = (int)(round & 1);
+    if (stage->begun)
+        NN_CUDA(nn, cudaEventSynchronize(stage->copied[place]));
+    stage->begun = true;
+    NN_CUDA(nn, cudaEventRecord(stage->used[1 - place], d->rt.stream));
+    if (round == 0) /* of a loop that may be entered again */
+        NN_CUDA(nn, cudaEventRecord(stage->used[place], d->rt.stream));
+    NN_CUDA(nn, cudaStreamWaitEvent(d->rt.copies, stage->used[place], 0));
+    for (int i = 0; i < x->n_sources; i++) {
+        const struct rt_source *s = &nn->sources[x->sources[i]];
+        const int home = nn_data[x->sources[i]].value;
+        size_t row = (size_t)s->row_elements * rt_type_size(s->type);
+        size_t at = (size_t)(x->first + place * x->batch) * row;
+        unsigned char *to = d->staging[x->sources[i]] + at;
+        if (home >= 0) {
+            NN_TRY(nn_pull(nn, home));
+            NN_TRY(nn_settle(nn));
+        }
+        for (int64_t k = 0; k < rows; k++)
+            memcpy(to + (size_t)k * row, (const unsigned char *)s->data + (size_t)chosen[k] * row,
+                   row);
+        NN_CUDA(nn, cudaMemcpyAsync(d->source[x->sources[i]] + at, to, (size_t)rows * row,
+                                    cudaMemcpyHostToDevice, d->rt.copies));
+    }
+    NN_CUDA(nn, cudaEventRecord(stage->copied[place], d->rt.copies));
+    NN_CUDA(nn, cudaStreamWaitEvent(d->rt.stream, stage->copied[place], 0));
+    return RT_OK;
+}
+
+/* The next batch of a loop; 0 rows: there is none. The device finds its rows itself. */
+RT_FN enum rt_status nn_next(struct nn *nn, int loop, int index, int64_t *rows) {
+    struct nn_device *d = &nn->device;
+    const struct nn_index *x = &nn_indexes[index];
+    const bool staged = d->rt.on && d->staged[x->set];
+    const bool wanted = !d->rt.on || staged || nn->cli.trace_dir;
+    void *chosen = nn_on_host(nn, x->value);
+    if (!rt_batches_next(&nn->loops[loop], wanted ? (int32_t *)chosen : NULL, rows))
+        *rows = 0;
+    d->walking[index] = loop;
+    return staged && *rows ? nn_stage_batch(nn, index, loop, *rows) : RT_OK;
+}
+
+RT_FN void nn_walk(const struct nn *nn, int index, struct rt_walk *to) {
+    const struct nn_index *x = &nn_indexes[index];
+    rt_batches_now(&nn->loops[nn->device.walking[index]], to);
+    to->staged = nn->device.staged[x->set];
+    to->first = x->first;
+}
+
+/* ---- choice of a device ---------------------------------------------------------------------- */
+
+RT_FN enum rt_status nn_choose_device(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    if (!d->list)
+        return rt_device_choose(&nn->rt, &d->rt, d->name, NN_CPU, NN_PROGRAM, nn_needs, NN_NEEDS);
+    nn->cli.stop = true;
+    rt_device_list(&nn->text);
+    return rt_flush(&nn->text, 1);
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+RT_FN size_t nn_source_bytes(const struct nn *nn, int i) {
+    const struct rt_source *s = &nn->sources[i];
+    return (size_t)s->rows * (size_t)s->row_elements * rt_type_size(s->type);
+}
+
+/* Bytes of what is read for a data set; tensors of the program are on the device anyway. */
+RT_FN size_t nn_set_bytes(const struct nn *nn, int set) {
+    size_t bytes = 0;
+    for (int i = 0; i < NN_SOURCES; i++)
+        if (nn_data[i].set == set && nn_data[i].value < 0 && nn->sources[i].data)
+            bytes += nn_source_bytes(nn, i);
+    return bytes;
+}
+
+/* Data sets stay on the device while they fill no more than a part of it, one in
+ * RT_RESIDENT_SHARE. */
+RT_FN enum rt_status nn_place_data(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    size_t unused, resident = 0;
+    NN_CUDA(nn, cudaMemGetInfo(&unused, &d->rt.total));
+    for (int set = 0; set < NN_SETS; set++) {
+        size_t bytes = nn_set_bytes(nn, set);
+        d->staged[set] = bytes && (resident + bytes) > d->rt.total / RT_RESIDENT_SHARE;
+        for (int i = 0; d->staged[set] && i < NN_SOURCES; i++)
+            if (nn_data[i].set == set && nn_data[i].whole)
+                d->staged[set] = false; /* not only batches of it are read */
+        if (!d->staged[set])
+            resident += bytes;
+    }
+    return RT_OK;
+}
+
+/* Bytes that source i takes on the device, 0 where its rows lie in the arena. */
+RT_FN size_t nn_placed_bytes(const struct nn *nn, int i) {
+    const struct rt_source *s = &nn->sources[i];
+    if (!s->data)
+        return 0;
+    if (nn->device.staged[nn_data[i].set])
+        return (size_t)nn_stage_rows[nn_data[i].set] * (size_t)s->row_elements *
+               rt_type_size(s->type);
+    return nn_data[i].value < 0 ? nn_source_bytes(nn, i) : 0;
+}
+
+/* Rows go to the device in pieces, through memory that it can copy from. */
+RT_FN enum rt_status nn_upload(struct nn *nn, unsigned char *to, const void *from, size_t bytes) {
+    struct nn_device *d = &nn->device;
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < sizeof d->pinned->chunk ? bytes - at : sizeof d->pinned->chunk;
+        memcpy(d->pinned->chunk, (const unsigned char *)from + at, n);
+        NN_CUDA(nn, cudaMemcpyAsync(to + at, d->pinned->chunk, n, cudaMemcpyHostToDevice,
+                                    d->rt.stream));
+        NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream));
+    }
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_upload_data(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    for (int i = 0; i < NN_SOURCES; i++) {
+        const struct rt_source *s = &nn->sources[i];
+        const bool staged = d->staged[nn_data[i].set];
+        if (s->data && !staged && nn_data[i].value >= 0)
+            d->source[i] = (unsigned char *)nn_on_device(nn, nn_data[i].value);
+        else if (s->data && !staged)
+            NN_TRY(nn_upload(nn, d->source[i], s->data, nn_source_bytes(nn, i)));
+        else if (s->data)
+            NN_CUDA(nn, cudaHostAlloc((void **)&d->staging[i], nn_placed_bytes(nn, i) + 1,
+                                      cudaHostAllocDefault));
+    }
+    return RT_OK;
+}
+
+RT_FN enum rt_status nn_make_events(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    for (int i = 0; i < NN_SENDING; i++)
+        NN_CUDA(nn, cudaEventCreateWithFlags(&d->sent[i], cudaEventDisableTiming));
+    for (int i = 0; i < 2 * NN_INDEXES; i++) {
+        NN_CUDA(nn, cudaEventCreateWithFlags(&d->stage[i / 2].copied[i % 2],
+                                             cudaEventDisableTiming));
+        NN_CUDA(nn, cudaEventCreateWithFlags(&d->stage[i / 2].used[i % 2], cudaEventDisableTiming));
+    }
+    return RT_OK;
+}
+
+/* The host's copy of what outlives a region, where the device copies to and from. */
+RT_FN void *nn_mirror(struct nn *nn) {
+    void *memory = NULL;
+    cudaError_t error = cudaSetDevice(nn->device.rt.id);
+    if (!error)
+        error = cudaHostAlloc(&memory, NN_KEPT, cudaHostAllocDefault);
+    return error ? NULL : memory;
+}
+
+/* After data is read: memory and streams. */
+RT_FN enum rt_status nn_start_device(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    size_t size = 0, at[NN_SOURCES + 1];
+    if (!d->rt.on)
+        return RT_OK;
+    NN_TRY(nn_place_data(nn));
+    rt_part_of(&size, NN_DEVICE_ARENA);
+    size_t steps = rt_part_of(&size, sizeof(struct nn_steps) * (NN_REGIONS + 1));
+    size_t halt = rt_part_of(&size, sizeof(struct nn_halt));
+    size_t ring = rt_part_of(&size, sizeof d->pinned->ring);
+    for (int i = 0; i < NN_SOURCES; i++)
+        at[i] = rt_part_of(&size, nn_placed_bytes(nn, i));
+    NN_TRY(rt_device_start(&nn->rt, &d->rt, size));
+    for (int i = 0; i < NN_SOURCES; i++)
+        d->source[i] = d->rt.memory + at[i];
+    d->steps = (struct nn_steps *)(void *)(d->rt.memory + steps);
+    d->halt = (struct nn_halt *)(void *)(d->rt.memory + halt);
+    d->ring = (struct nn_recorded_values *)(void *)(d->rt.memory + ring);
+    NN_CUDA(nn, cudaHostAlloc((void **)&d->pinned, sizeof *d->pinned, cudaHostAllocDefault));
+    memset((void *)d->pinned, 0, sizeof *d->pinned);
+    d->pinned->halt.fault.node = -1;
+    d->pinned->halt.region = -1;
+    NN_CUDA(nn, cudaMemcpyAsync(d->halt, &d->pinned->halt, sizeof *d->halt, cudaMemcpyHostToDevice,
+                                d->rt.stream));
+    NN_TRY(nn_make_events(nn));
+    return nn_upload_data(nn);
+}
+
+RT_FN void nn_stop_device(struct nn *nn) {
+    struct nn_device *d = &nn->device;
+    if (d->rt.stream)
+        cudaStreamSynchronize(d->rt.stream);
+    for (int i = 0; i < NN_REGIONS; i++)
+        if (d->known[i].graph)
+            cudaGraphExecDestroy(d->known[i].graph);
+    for (int i = 0; i < NN_SENDING; i++)
+        if (d->sent[i])
+            cudaEventDestroy(d->sent[i]);
+    for (int i = 0; i < 2 * NN_INDEXES; i++) {
+        if (d->stage[i / 2].copied[i % 2])
+            cudaEventDestroy(d->stage[i / 2].copied[i % 2]);
+        if (d->stage[i / 2].used[i % 2])
+            cudaEventDestroy(d->stage[i / 2].used[i % 2]);
+    }
+    for (int i = 0; i < NN_SOURCES; i++)
+        if (d->staging[i])
+            cudaFreeHost(d->staging[i]);
+    if (d->pinned)
+        cudaFreeHost(d->pinned);
+    if (d->look)
+        cudaFreeHost(d->look);
+    if (d->rt.on && nn->arena) {
+        cudaFreeHost(nn->arena);
+        nn->arena = NULL;
+    }
+    rt_device_stop(&d->rt);
+}

@@ -1,0 +1,138 @@
+/* ---- the device ------------------------------------------------------------------------------ */
+
+/* An index buffer that loops fill, and where its batches lie where data is staged. */
+struct nn_index {
+    int value, set;
+    int64_t batch, first; /* rows; the first row in the places of its set */
+    const int *sources;   /* what it chooses rows of */
+    int n_sources;
+};
+
+/* A source's data set; the value that holds its rows, -1: they are read from a file; `whole`: not
+ * only batches of it are read. */
+struct nn_datum {
+    int set, value;
+    bool whole;
+};
+
+/* What the kernels of a region are given beside buffers. Each region has one on the device, so that
+ * a captured region has no argument that changes. */
+struct nn_block {
+    int64_t step; /* executions of the region, from 1 */
+    uint64_t seed;
+    //@ block
+};
+
+/* A block, and by how much each run of the region changes its whole numbers. */
+struct nn_steps {
+    struct nn_block now, by;
+};
+
+/* What the host knows of a region's block on the device. */
+struct nn_known {
+    struct nn_steps steps; /* now: as the next run will find it */
+    struct nn_block last;  /* what the last run was given */
+    bool sent;
+    int64_t runs;
+    cudaGraphExec_t graph; /* NULL: not captured yet */
+};
+
+/* The first fault, and the block of the step that had it. */
+struct nn_halt {
+    struct rt_fault fault;
+    int64_t region; /* -1: none */
+    struct nn_block block;
+};
+
+/* Values of one `record`, as the device leaves them. */
+struct nn_recorded_values {
+    int64_t number; /* of the `record`, from 1: what has another was never written */
+    double value[NN_RECORDS + 1];
+};
+
+/* Where a kernel finds the values of one `record`. */
+struct nn_taken {
+    int n;
+    int which[NN_RECORDS + 1];
+    int type[NN_RECORDS + 1];
+    const void *at[NN_RECORDS + 1];
+};
+
+/* A `record` whose values are on the device still. */
+struct nn_waiting {
+    int64_t step;
+    int n;
+    int which[NN_RECORDS + 1];
+    bool there[NN_RECORDS + 1]; /* on the device; else in value */
+    double value[NN_RECORDS + 1];
+};
+
+enum { NN_SENDING = 16, NN_RING = 256 };
+
+/* Memory of the host that the device copies to and from while both go on. */
+struct nn_pinned {
+    struct nn_steps sending[NN_SENDING];
+    struct nn_halt halt;
+    struct nn_recorded_values ring[NN_RING];
+    unsigned char chunk[1 << 20]; /* of data, on its way */
+};
+
+/* The rows that the batches of one index buffer name, where data does not stay on the device: two
+ * places that take turns. */
+struct nn_stage {
+    bool begun;
+    cudaEvent_t copied[2]; /* the batch is there */
+    cudaEvent_t used[2];   /* the kernels that read it are done */
+};
+
+struct nn_device {
+    struct rt_device rt;
+    struct nn_block *block; /* of the region that goes into the stream */
+    /* on the device, in rt.memory behind the arena: */
+    struct nn_steps *steps; /* [NN_REGIONS] */
+    struct nn_halt *halt;
+    struct nn_recorded_values *ring;      /* [NN_RING] */
+    unsigned char *source[NN_SOURCES + 1]; /* rows, or staged batches */
+    /* on the host: */
+    struct nn_known known[NN_REGIONS + 1];
+    bool stale[NN_VALUES + 1]; /* the device has a newer value */
+    bool busy;                 /* the device was given work since the host waited for it */
+    struct nn_pinned *pinned;
+    cudaEvent_t sent[NN_SENDING];
+    int64_t n_sent, n_recorded, n_drained;
+    struct nn_waiting waiting[NN_RING];
+    bool staged[NN_SETS + 1];
+    struct nn_stage stage[NN_INDEXES + 1];
+    unsigned char *staging[NN_SOURCES + 1]; /* pinned twins of staged sources */
+    int walking[NN_INDEXES + 1];            /* the loop that set it last */
+    unsigned char *look;                    /* a value that a replay looks at; pinned */
+    const char *name;                       /* --device */
+    bool list;                              /* --devices */
+};
+
+/* What stands further down in this file. Of values, only those that outlive a region are meant. */
+
+/* Begins to copy a value to the host, where the device has a newer one. */
+RT_FN enum rt_status nn_pull(struct nn *nn, int value);
+/* Copies a value that the host has set to the device. */
+RT_FN enum rt_status nn_push(struct nn *nn, int value);
+/* Waits until the device has done all it was given, then hands on what was recorded and reports a
+ * fault. Whatever the program shows comes after this. */
+RT_FN enum rt_status nn_settle(struct nn *nn);
+/* nn_pull for several, and nn_settle. */
+RT_FN enum rt_status nn_fetch(struct nn *nn, const struct nn_range *range, int n);
+/* A value, of a region too, for nn_look. */
+RT_FN bool nn_bring(struct nn *nn, int value, struct rt_tensor *t);
+/* Where the walk stands that set an index buffer last. */
+RT_FN void nn_walk(const struct nn *nn, int index, struct rt_walk *to);
+RT_FN enum rt_status nn_run_device(struct nn *nn, int region);
+/* The step that had a fault once more: its kernels one by one, with the block of that step. */
+RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r);
+RT_FN enum rt_status nn_choose_device(struct nn *nn);
+RT_FN void *nn_mirror(struct nn *nn);
+RT_FN enum rt_status nn_start_device(struct nn *nn);
+RT_FN void nn_stop_device(struct nn *nn);
+
+RT_INLINE RT_BOTH int64_t nn_plus(int64_t a, int64_t b, int sign) {
+    return (int64_t)((uint64_t)a + (uint64_t)(int64_t)sign * (uint64_t)b);
+}
