@@ -28,7 +28,8 @@ UNIT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c tests/o
 UNIT_HELP := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 RT := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/runtime/test_*.c))
 
-.PHONY: all demo check test soak bench lint asan install clean help deps-test suites
+.PHONY: all demo check test soak bench lint asan install clean help deps-test suites \
+    gpu-pack gpu-check
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -43,6 +44,7 @@ help:
 	@echo 'bench     speed, as ratios to the machine and to PyTorch'
 	@echo 'lint      house rules: lengths, globals, includes, calls in the wrong place'
 	@echo 'asan      build/asan/nnc, with address and undefined-behaviour checks'
+	@echo 'gpu-check bits, memory and times of every model on a GPU; gpu-pack: a folder to run there'
 	@echo 'install   to PREFIX ($(PREFIX))'
 
 # ---- the compiler ------------------------------------------------------------------------------
@@ -133,6 +135,9 @@ demo:
 
 bench: $(NNC)
 	@bench/run.sh
+
+gpu-pack gpu-check: $(NNC)
+	@tools/$(subst -,_,$@).sh
 
 install: $(NNC)
 	install -D -m 755 $(NNC) $(DESTDIR)$(PREFIX)/bin/nnc

@@ -257,13 +257,41 @@ static bool may_join(Fuser *f, const Group *g, const Node *n) {
     return true;
 }
 
+/* The run-time extents of a full member stand where those of the rows and of their length do: its
+ * elements lie where the loops count them. */
+static bool full_counts_fit(const Group *g, const Shape *s) {
+    int64_t before = 1;
+    bool found = !g->length_count;
+    for (int d = 0; d < s->rank; d++) {
+        if (s->dim[d].n == 1)
+            continue;
+        const Count *want = before == g->rows ? g->length_count : before == 1 ? g->count : NULL;
+        if (s->dim[d].count != want)
+            return false;
+        found |= before == g->rows;
+        before *= s->dim[d].n;
+    }
+    return found;
+}
+
+static bool counts_fit(const Group *g, const Shape *s) {
+    if (g->kind == GROUP_ROW && g->length > 1 && shape_elements(s) == g->rows * g->length)
+        return full_counts_fit(g, s);
+    return leading_count(s) == g->count || !shape_count(s);
+}
+
+/* The tiles of a contraction in f32 are vectors in registers; a kernel with numbers of 64 bits has
+ * no vectors, so its epilogue takes none of them. */
+static bool has_vectors(const Group *g) {
+    return g->kind == GROUP_DOT && g->anchor->dtype == DT_F32;
+}
+
 static bool fits(Fuser *f, const Group *g, const Node *n) {
-    if (g->kind == GROUP_OTHER)
+    if (g->kind == GROUP_OTHER || (f->wide[n->id] && has_vectors(g)))
         return false;
     set_space(f, g);
     const Ix *flat = member_flat(f, g, n);
-    return flat && (leading_count(&n->shape) == g->count || !shape_count(&n->shape)) &&
-           may_join(f, g, n);
+    return flat && counts_fit(g, &n->shape) && may_join(f, g, n);
 }
 
 static int later_group(const void *x, const void *y) {
@@ -321,6 +349,9 @@ static bool may_take_in(Fuser *f, const Group *host, const Group *guest) {
     if (host->nodes.n + guest->nodes.n > (epilogue ? EPILOGUE : MEMBERS) ||
         (host->effects && guest->writes_homes) || (guest->effects && host->writes_homes))
         return false;
+    for (int i = 0; i < guest->nodes.n && has_vectors(host); i++)
+        if (f->wide[guest->nodes.at[i]->id])
+            return false;
     return !goes_round(f, host, guest) && !goes_round(f, guest, host) &&
            uses_only_same(f, host, guest) && uses_only_same(f, guest, host);
 }
@@ -467,12 +498,6 @@ static bool is_other(const Node *n) {
     return op_info[n->op].flags & OPF_OWN;
 }
 
-static Node *behind_movement(Node *n, bool slices) {
-    while (n->op == OP_reshape || (slices && n->op == OP_slice))
-        n = n->in[0];
-    return n;
-}
-
 static bool steps_are_one(const Node *n) {
     for (int d = 0; d < n->shape.rank; d++)
         if (n->attr.slice.step[d] != 1)
@@ -570,7 +595,7 @@ static void store_behind_reshapes(Fuser *f) {
     for (int i = f->graph->nodes.n - 1; i >= 0; i--) {
         Node *n = f->graph->nodes.at[i];
         if (!f->stored[i] || n->op != OP_reshape || f->written[i] ||
-            is_leaf(behind_movement(n, false)))
+            is_leaf(fuse_behind_reshapes(n)))
             continue;
         f->stored[n->in[0]->id] = true;
         f->crosses[n->in[0]->id] |= f->crosses[i];
@@ -590,6 +615,18 @@ static int weigh(const Fuser *f, const Node *n) {
     for (int i = 0; i < n->nin; i++)
         w += f->weight[n->in[i]->id];
     return w;
+}
+
+static bool has_64_bits(const Node *n) {
+    return n->dtype == DT_F64 || n->dtype == DT_I64;
+}
+
+/* Does a number of 64 bits stand in the text of n, with all that is inlined in it? */
+static bool is_wide(const Fuser *f, const Node *n) {
+    bool wide = has_64_bits(n);
+    for (int i = 0; i < n->nin; i++)
+        wide |= is_landmark(f, n->in[i]) ? has_64_bits(n->in[i]) : f->wide[n->in[i]->id];
+    return wide;
 }
 
 /* One value a row is kept with its row, so that its user need not read what the row was made from.
@@ -629,69 +666,6 @@ static void visit(Fuser *f, Node *n) {
     }
 }
 
-static int64_t index_bound(const Fuser *f, const Node *n);
-
-/* Of what is computed once: the bound of all values it is given. */
-static int64_t home_bound(const Fuser *f, const Home *h) {
-    const Program *p = f->compiler->program;
-    int64_t most = 0;
-    for (int r = 0; r < p->regions.n && h->kind == HOME_CONST; r++)
-        for (int w = 0; w < p->regions.at[r]->writes.n; w++) {
-            const Write *write = &p->regions.at[r]->writes.at[w];
-            if (write->home != h)
-                continue;
-            int64_t bound = index_bound(f, write->value);
-            if (bound == 0)
-                return 0;
-            most = MAX(most, bound);
-        }
-    return most;
-}
-
-/* Values lie in 0 … bound-1; 0: not known. */
-static int64_t index_bound(const Fuser *f, const Node *n) {
-    switch (n->op) {
-    case OP_read:
-        return home_bound(f, n->attr.home);
-    case OP_gather:
-    case OP_pick:
-        return index_bound(f, n->in[0]);
-    case OP_batch:
-        return n->attr.batch.source->limit;
-    case OP_argmax:
-    case OP_argmin:
-        return n->in[0]->shape.dim[n->attr.axis].n;
-    case OP_iota:
-        return n->shape.dim[n->attr.axis].n;
-    case OP_permutation:
-        return shape_elements(&n->shape);
-    case OP_randint:
-        return n->attr.random.lo >= 0 ? n->attr.random.hi : 0;
-    case OP_constant:
-        return n->attr.constant.data || n->attr.constant.value < 0
-                   ? 0
-                   : (int64_t)n->attr.constant.value + 1;
-    default:
-        if (op_info[n->op].kind == KIND_MOVE && n->op != OP_concat && n->op != OP_pad)
-            return index_bound(f, n->in[0]);
-        return n->op == OP_cast && dtype_is_int(n->in[0]->dtype) ? index_bound(f, n->in[0]) : 0;
-    }
-}
-
-/* Indices that cannot be out of range. */
-static void prove_indices(Fuser *f) {
-    for (int i = 0; i < f->graph->nodes.n; i++) {
-        const Node *n = f->graph->nodes.at[i];
-        int64_t extent = indexed_extent(n).n;
-        if (extent == 0)
-            continue;
-        int64_t bound = index_bound(f, n->in[1]);
-        const Node *index = behind_movement(n->in[1], false);
-        bool rows = index->op == OP_read && index->attr.home->kind == HOME_INDEX; /* of the data */
-        f->out->proved[i] = rows || (bound > 0 && bound <= extent);
-    }
-}
-
 void fuse(Compiler *c) {
     Fuser f = {.compiler = c, .arena = c->arena, .graph = c->program->graph};
     fuse_split_reductions(&f);
@@ -707,14 +681,16 @@ void fuse(Compiler *c) {
     f.weight = NEW_ARRAY(c->arena, int, n);
     f.marked = NEW_ARRAY(c->arena, int, n);
     f.written = NEW_ARRAY(c->arena, bool, n);
+    f.wide = NEW_ARRAY(c->arena, bool, n);
     f.scratch = arena_new();
     f.row = NEW(c->arena, LoopVar);
     f.element = NEW(c->arena, LoopVar);
     find_live(&f);
     find_stored(&f);
     store_behind_reshapes(&f);
-    prove_indices(&f);
+    fuse_prove_indices(&f);
     for (int i = 0; i < n; i++) {
+        f.wide[i] = is_wide(&f, f.graph->nodes.at[i]);
         if (f.live[i])
             visit(&f, f.graph->nodes.at[i]);
         arena_reset(f.scratch);

@@ -22,6 +22,7 @@ typedef struct Fuser {
     bool *stored;  /* by node: goes to memory whatever happens */
     bool *crosses; /* by node: read by another region or by the host */
     bool *written; /* by node: the new version of a home */
+    bool *wide;    /* by node: numbers of 64 bits in it or in what is inlined in it */
     int *weight;   /* by node: ops that inlining it writes out */
     int *seen, seen_cap, stamp; /* by group: equal to stamp: visited */
     const Shape **used_as;      /* by node: the shape in which its users see it; NULL: its own */
@@ -49,6 +50,9 @@ bool fuse_depends(Fuser *f, const Group *to, const Group *from);
 void fuse_add_dep(Fuser *f, Group *g, const Group *before);
 Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region);
 
+/* Marks the nodes whose index is in range whatever the data (fuse_index.c). */
+void fuse_prove_indices(Fuser *f);
+Node *fuse_behind_reshapes(Node *n);
 /* Reductions over axes that are not neighbours become two (node order stays topological). */
 void fuse_split_reductions(Fuser *f);
 /* Stores, homes, order of the groups (fuse_order.c). */

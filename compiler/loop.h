@@ -38,7 +38,9 @@ typedef enum LoopKind {
     LOOP_SEQ,    /* in this order */
     LOOP_WARP,   /* cuda: independent rounds, a warp each; lanes in it are the warp's threads */
     LOOP_THREAD, /* cuda: independent rounds, a thread of the block each; extent constant */
-    LOOP_AT      /* no loop: v = at, if that is below the extent */
+    LOOP_AT,     /* no loop: v = at, if that is below the extent */
+    LOOP_PART    /* cuda: no loop: what the next so many blocks of the grid do; outermost, all of a
+                    nest or none. The name says what it is for */
 } LoopKind;
 
 /* 0 <= v < extent; where `base` is set also base + v < total. An extent with a count runs to the

@@ -198,7 +198,8 @@ static bool may_run_early(const Kernel *k) {
 
 /* What thread 0 does alone comes as early as it can, behind other such work or at the start of the
  * region: the others then need not wait for it in the middle. */
-static void run_small_kernels_early(Lowered *l) {
+static void run_small_kernels_early(Compiler *c) {
+    Lowered *l = c->lowered;
     for (int i = 0; i < l->kernels.n; i++) {
         Kernel *k = l->kernels.at[i];
         int to = i;
@@ -233,6 +234,7 @@ static void mark_obeying(Lowered *l) {
 const Target target_c = {
     .name = "c",
     .panels = true,
+    .finish = run_small_kernels_early,
     .schedule = {schedule_map, schedule_row, schedule_column, schedule_dot, schedule_other},
 };
 
@@ -245,9 +247,9 @@ void schedule(Compiler *c) {
         s.group = c->fusion->groups.at[i];
         schedule_group(&s);
     }
+    if (target->finish)
+        target->finish(c);
     if (target->threads)
         mark_obeying(c->lowered);
-    else
-        run_small_kernels_early(c->lowered);
     schedule_share(c);
 }

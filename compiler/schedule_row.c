@@ -88,13 +88,13 @@ static bool is_costly(const Rows *r, const Node *n) {
 }
 
 /* Is n made from m at the same row without a reduction between? Not through another value that is
- * kept by then. */
+ * kept by then, and not by a pick: it computes another element anew. */
 static bool needs(Rows *r, const Node *n, const Node *m) {
     if (n == m)
         return true;
     if (is_outside(r, n) || (is_member(r, n) && is_reduction(n)))
         return false;
-    for (int i = 0; i < n->nin; i++) {
+    for (int i = n->op == OP_pick; i < n->nin; i++) {
         const Node *x = n->in[i];
         bool kept = x != m && is_member(r, x) && is_full(r->s->group, x) && is_costly(r, x) &&
                     phase_of(r, x) <= phase_of(r, m);

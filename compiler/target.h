@@ -9,6 +9,7 @@ struct Target {
     bool panels;  /* matrices may lie in panels of 16 columns */
     bool threads; /* a thread is one lane: rows belong to warps, kernels run one after the other */
     void (*schedule[GROUP_KINDS])(Sched *s);
+    void (*finish)(Compiler *c); /* orders kernels, and makes one of several; NULL: nothing */
 };
 
 extern const Target target_c, target_cuda;

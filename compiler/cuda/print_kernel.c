@@ -10,6 +10,8 @@ typedef struct Cuda {
     Printer p;
     Geometry g;
     int in_tile, in_warp, in_thread; /* open loops; in_thread: what follows is one thread's own */
+    const char *block; /* number of the block among those of the kernel or part; NULL: one */
+    bool in_part;
 } Cuda;
 
 /* ---- blocks ---- */
@@ -25,7 +27,7 @@ static void print_scope(Cuda *c, const Block *b) {
 /* The body under a condition; NULL: always. At the end of the function the others go. */
 static void print_guarded(Cuda *c, const Stmt *st, const char *condition, const char *opposite) {
     const Block *all = &c->p.kernel->nest->body;
-    bool last = st == all->stmts.at[all->stmts.n - 1];
+    bool last = st == all->stmts.at[all->stmts.n - 1] && !c->in_part;
     if (condition && last) {
         emit_begin(&c->p.e, "if (%s)", opposite);
         emit_line(&c->p.e, "return;");
@@ -104,15 +106,27 @@ static bool is_once(const LoopVar *v) {
     return v->extent.n == 1 && !v->extent.count;
 }
 
+/* Number i (0 is x) of the block or thread along the axes of extents n. */
+static const char *place_along(Cuda *c, const char *all, int i, int last, const int64_t *n) {
+    int64_t before = 1;
+    for (int k = 0; k < i; k++)
+        before *= n[k];
+    const char *place = before > 1 ? print_text(&c->p, "%s / %lld", all, (long long)before) : all;
+    return i < last ? print_text(&c->p, "%s %% %lld", place, (long long)n[i]) : place;
+}
+
 static void print_tile(Cuda *c, const Stmt *st) {
     static const char axis[] = "xyz";
     Printer *p = &c->p;
     const char *name = print_new_name(p, st->var, st->var->name);
-    int i = 0;
-    while (c->g.tile[i] != st->var)
-        i++;
-    if (!is_once(st->var))
-        emit_line(&p->e, "const int %s = (int)blockIdx.%c;", name, axis[c->g.tiles - 1 - i]);
+    int i = c->g.tiles - 1;
+    while (c->g.tile[c->g.tiles - 1 - i] != st->var)
+        i--;
+    if (!is_once(st->var) && c->in_part)
+        emit_line(&p->e, "const int %s = %s;", name,
+                  place_along(c, c->block, i, c->g.tiles - 1, c->g.grid));
+    else if (!is_once(st->var))
+        emit_line(&p->e, "const int %s = (int)blockIdx.%c;", name, axis[i]);
     c->in_tile++;
     print_below(c, st, name, true);
     c->in_tile--;
@@ -122,12 +136,23 @@ static void print_thread(Cuda *c, const Stmt *st) {
     static const char axis[] = "xy";
     Printer *p = &c->p;
     const char *name = print_new_name(p, st->var, st->var->name);
-    int i = st->var == c->g.thread[0] ? 0 : 1;
-    if (!is_once(st->var))
-        emit_line(&p->e, "const int %s = (int)threadIdx.%c;", name, axis[c->g.threads - 1 - i]);
+    const int64_t extent[2] = {c->g.block[0], c->g.block[1]};
+    int i = c->g.threads - 1 - (st->var == c->g.thread[0] ? 0 : 1);
+    if (!is_once(st->var) && c->in_part)
+        emit_line(&p->e, "const int %s = %s;", name,
+                  place_along(c, "(int)threadIdx.x", i, c->g.threads - 1, extent));
+    else if (!is_once(st->var))
+        emit_line(&p->e, "const int %s = (int)threadIdx.%c;", name, axis[i]);
     c->in_thread++;
     print_block(c, &st->body);
     c->in_thread--;
+}
+
+/* "(int)(256 * blockIdx.x + threadIdx.x", without its end; of a single block "(int)threadIdx.x". */
+static const char *thread_text(Cuda *c, int each) {
+    if (!c->block)
+        return "(int)threadIdx.x";
+    return print_text(&c->p, "(int)(%d * %s + threadIdx.x", each, c->block);
 }
 
 /* A row for each warp of the grid, or rounds for the warps of a block. */
@@ -140,9 +165,12 @@ static void print_warp(Cuda *c, const Stmt *st) {
         const char *name = print_new_name(p, st->var, st->var->name);
         bool exact = st->var->extent.n == c->g.grid[0] * c->g.warps;
         if (!is_once(st->var))
-            emit_line(&p->e, "const int %s = (int)(%d * blockIdx.x + threadIdx.x / 32);", name,
-                      c->g.warps);
-        print_below(c, st, name, exact);
+            emit_line(&p->e, "const int %s = %s / 32%s;", name, thread_text(c, c->g.warps),
+                      c->block ? ")" : "");
+        if (is_once(st->var) && !exact)
+            print_guarded(c, st, "threadIdx.x < 32", "threadIdx.x >= 32");
+        else
+            print_below(c, st, name, exact);
     }
     c->in_warp--;
 }
@@ -154,8 +182,8 @@ static void print_lane(Cuda *c, const Stmt *st) {
         print_shared(c, st, "lane", 32);
     } else {
         const char *name = print_new_name(p, st->var, st->var->name);
-        emit_line(&p->e, "const int %s = (int)(%d * blockIdx.x + threadIdx.x);", name,
-                  c->g.block[0]);
+        emit_line(&p->e, "const int %s = %s%s;", name, thread_text(c, c->g.block[0]),
+                  c->block ? ")" : "");
         print_below(c, st, name, st->var->extent.n == c->g.grid[0] * c->g.block[0]);
     }
     c->in_thread--;
@@ -173,6 +201,48 @@ static void print_at(Cuda *c, const Stmt *st) {
     if (!always || !is_once(v))
         emit_line(&p->e, "const int %s = %s;", name, at);
     print_below(c, st, name, always);
+}
+
+/* Blocks `first` and the ones after it. */
+static void print_part(Cuda *c, const Stmt *st, int64_t first, bool last) {
+    Printer *p = &c->p;
+    const Geometry all = c->g;
+    long long end = (long long)(first + st->var->extent.n);
+    int names = p->names.n;
+    if (first == 0)
+        emit_begin(&p->e, "if (blockIdx.x < %lld)", end);
+    else if (last)
+        emit_turn(&p->e, "else");
+    else
+        emit_turn(&p->e, "else if (blockIdx.x < %lld)", end);
+    if (*st->var->name)
+        emit_line(&p->e, "/* %s */", st->var->name);
+    c->g = geometry_of_part(&st->body);
+    c->block = st->var->extent.n > 1 ? "blockIdx.x" : NULL;
+    if (first > 0 && c->block) {
+        c->block = print_new_name(p, st, "local_block");
+        emit_line(&p->e, "const int %s = (int)blockIdx.x - %lld;", c->block, (long long)first);
+    } else if (c->g.tiles > 1) {
+        c->block = "(int)blockIdx.x";
+    }
+    if (c->g.one)
+        emit_begin(&p->e, "if (threadIdx.x == 0)");
+    print_block(c, &st->body);
+    if (c->g.one)
+        emit_end(&p->e, "");
+    c->g = all;
+    p->names.n = names;
+}
+
+static void print_parts(Cuda *c) {
+    const Block *b = &c->p.kernel->nest->body;
+    int64_t first = 0;
+    c->in_part = true;
+    for (int i = 0; i < b->stmts.n; i++) {
+        print_part(c, b->stmts.at[i], first, i == b->stmts.n - 1);
+        first += b->stmts.at[i]->var->extent.n;
+    }
+    emit_end(&c->p.e, "");
 }
 
 static void print_loop(Cuda *c, const Stmt *st) {
@@ -196,7 +266,10 @@ static void print_loop(Cuda *c, const Stmt *st) {
     case LOOP_UNROLL:
         print_for(c, st, "0", NULL);
         return;
+    case LOOP_PART:
+        break;
     }
+    bug("part of kernel %s inside of another", c->p.kernel->name);
 }
 
 /* ---- statements ---- */
@@ -376,6 +449,22 @@ static void reserve_names(Cuda *c) {
         print_new_name(&c->p, names[i], names[i]);
 }
 
+/* Names for the thread in its warp and the warp in its block, where they are used. */
+static void print_who(Cuda *c) {
+    const Geometry *g = &c->g;
+    const Block *b = &c->p.kernel->nest->body;
+    bool lane = g->warps > 0, warp = g->warps > 0 && g->tiles > 0;
+    for (int i = 0; i < g->parts; i++) {
+        const Geometry part = geometry_of_part(&b->stmts.at[i]->body);
+        lane |= part.warps > 0;
+        warp |= part.warps > 0 && part.tiles > 0;
+    }
+    if (warp)
+        emit_line(&c->p.e, "const int warp = (int)threadIdx.x / 32;");
+    if (lane)
+        emit_line(&c->p.e, "const int lane = (int)threadIdx.x%s;", g->warps == 1 ? "" : " % 32");
+}
+
 static void print_head(Cuda *c) {
     Printer *p = &c->p;
     const Geometry *g = &c->g;
@@ -391,20 +480,20 @@ static void print_head(Cuda *c) {
         emit_end(&p->e, "");
     }
     print_block_values(p);
-    if (g->warps == 1)
-        emit_line(&p->e, "const int lane = (int)threadIdx.x;");
-    else if (g->warps)
-        emit_line(&p->e, "const int %slane = (int)threadIdx.x %% 32;",
-                  g->tiles ? "warp = (int)threadIdx.x / 32, " : "");
+    print_who(c);
 }
 
 void cuda_print_kernel(Text *out, const Kernel *k) {
     Cuda c = {.p = {.arena = out->arena, .kernel = k, .one = true}, .g = geometry_of(k)};
+    c.block = "blockIdx.x";
     c.p.e.text.arena = out->arena;
     reserve_names(&c);
     print_head(&c);
     print_tables(&c.p);
-    print_block(&c, &k->nest->body);
+    if (c.g.parts)
+        print_parts(&c);
+    else
+        print_block(&c, &k->nest->body);
     emit_end(&c.p.e, "");
     text_addn(out, c.p.e.text.at, c.p.e.text.n);
 }

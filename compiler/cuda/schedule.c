@@ -19,6 +19,7 @@ static void schedule_cuda_map(Sched *s) {
 const Target target_cuda = {
     .name = "cuda",
     .threads = true,
+    .finish = cuda_bundle,
     .schedule = {schedule_cuda_map, schedule_row, schedule_column, schedule_cuda_dot,
                  schedule_other},
 };

@@ -5,5 +5,6 @@
 #include "../target.h"
 
 void schedule_cuda_dot(Sched *s);
+void cuda_bundle(Compiler *c);
 
 #endif

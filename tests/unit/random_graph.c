@@ -316,9 +316,25 @@ static Node *indexed(Gen *r) {
     return graph_scatter_add(r->g, x, index_below(r, n, &some), of_shape(r, &update));
 }
 
+/* A stretch in 64 bits; or a total in f64, which is not in the pool: the home that it adds to is
+ * its result. */
+static Node *precise(Gen *r) {
+    Node *x = any(r), *wide = map1(r, OP_cos, graph_cast(r->g, x, DT_F64));
+    if (chance(r, 50) && !shape_count(&x->shape)) {
+        Home *total = new_home(r, DT_F64, &x->shape);
+        Node *sum = map2(r, OP_add, graph_read(r->g, total), wide);
+        vec_push(r->arena, &r->g->region->writes, (Write){total, sum});
+        return map1(r, OP_neg, x);
+    }
+    if (x->shape.rank && chance(r, 60))
+        wide = graph_reduce(r->g, chance(r, 50) ? OP_sum : OP_max, wide,
+                            1 + (unsigned)pick(r, (1 << x->shape.rank) - 1));
+    return graph_cast(r->g, map1(r, OP_tanh, wide), r->g->real);
+}
+
 static void step(Gen *r) {
-    Node *(*const kinds[])(Gen *) = {unary,    unary,    binary,    binary,      binary, redundant,
-                                     movement, movement, reduction, contraction, indexed};
+    Node *(*const kinds[])(Gen *) = {unary,    unary,    binary,    binary,      binary,  redundant,
+                                     movement, movement, reduction, contraction, indexed, precise};
     Node *y = kinds[pick(r, COUNT_OF(kinds))](r);
     if (shape_elements(&y->shape) <= 5000 && y->shape.rank <= 5)
         vec_push(r->arena, &r->pool, y);

@@ -66,6 +66,17 @@ Test(fuse, rows_and_columns_are_two_kernels) {
     expect(c, 2, 2);
 }
 
+/* 2 * count numbers in one row are not the same as 2 rows of `count`. */
+Test(fuse, counted_rows_are_not_one_row) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_count_home(c, "x", 8, 2, 5);
+    Node *least = graph_reduce(c->g, OP_min, x, 3);
+    const Shape turned = {.rank = 2, .dim = {{2, NULL}, x->shape.dim[0]}};
+    case_output(c, least);
+    case_output(c, graph_unary(c->g, OP_sin, graph_broadcast_to(c->g, least, &turned)));
+    expect(c, 2, 2);
+}
+
 Test(fuse, epilogue_stays_with_its_contraction) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(1, 30, 40), -1, 1),

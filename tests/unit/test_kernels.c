@@ -522,6 +522,19 @@ Test(kernels, step_of_a_perceptron) {
     train_step(DT_F32, 7, 13, 5, 3, 16);
 }
 
+/* A total in f64 of a contraction in f32: vectors and numbers of 64 bits are two kernels. */
+Test(kernels, total_of_contractions) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(1, 8, 20), -1, 1);
+    Home *total = case_home(c, "total", DT_F64, SHAPE(1, 20, 20), -1, 1);
+    Node *gram = graph_dot(c->g, x, x, true, false);
+    Node *wide = graph_cast(c->g, graph_unary(c->g, OP_tanh, gram), DT_F64);
+    case_write(c, total, graph_binary(c->g, OP_add, graph_read(c->g, total), wide));
+    case_output(c, graph_cast(c->g, graph_unary(c->g, OP_sin, wide), DT_F32));
+    cr_assert_eq(case_lower(c), 2);
+    check(c);
+}
+
 Test(kernels, step_of_a_perceptron_f64) {
     train_step(DT_F64, 16, 24, 20, 10, 16);
 }

@@ -301,14 +301,18 @@ static int64_t place_of(const Buffer *b, int64_t k) {
 static void put_number(unsigned char *to, DType t, double x) {
     const float f = (float)x;
     const int32_t i = t == DT_I32 ? (int32_t)x : 0;
-    memcpy(to, t == DT_I32 ? (const void *)&i : (const void *)&f, 4);
+    const void *from = t == DT_F64 ? (const void *)&x : t == DT_I32 ? (const void *)&i : &f;
+    memcpy(to, from, (size_t)dtype_size(t));
 }
 
 static double number_at(const unsigned char *from, DType t) {
+    double x;
     float f;
     int32_t i;
     if (t == DT_BOOL)
         return *from;
+    if (t == DT_F64)
+        return memcpy(&x, from, sizeof x), x;
     memcpy(&f, from, 4);
     memcpy(&i, from, 4);
     return t == DT_I32 ? (double)i : (double)f;

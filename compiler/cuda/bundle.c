@@ -1,0 +1,189 @@
+/* bundle.c: small kernels that do not depend on each other become one launch.
+ *
+ * A launch costs some microseconds and few of these kernels fill a GPU. The kernels of a region are
+ * ordered by levels: each stands one level behind the last that it depends on. Small ones of a
+ * level become one kernel, whose blocks are shared out among them: a PART loop each.
+ */
+#include "geometry.h"
+#include "schedule.h"
+#include <string.h>
+
+enum { MOST_PARTS = 8, MOST_SHARED = 40 << 10 };
+
+static bool is_small(const Kernel *k) {
+    return k->flops < 3e7 && k->bytes < 4e6;
+}
+
+/* ---- levels ---- */
+
+static bool touches(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return true;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+static bool writes_touched(const Kernel *a, const Kernel *b) {
+    for (int i = 0; i < a->writes.n; i++)
+        if (touches(b, a->writes.at[i].buffer))
+            return true;
+    return false;
+}
+
+static bool writes_home(const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return true;
+    return false;
+}
+
+/* Must kernel b stay behind a, which comes before it? Checks and writes of homes keep their order.
+ */
+static bool depends(const Kernel *a, const Kernel *b) {
+    return writes_touched(a, b) || writes_touched(b, a) || (a->check && writes_home(b)) ||
+           (b->check && writes_home(a));
+}
+
+/* Of kernels first … last-1; returns how many levels there are. */
+static int find_levels(const Lowered *l, int first, int last, int *level) {
+    int levels = 0;
+    for (int i = first; i < last; i++) {
+        level[i] = 0;
+        for (int j = first; j < i; j++)
+            if (level[j] >= level[i] && depends(l->kernels.at[j], l->kernels.at[i]))
+                level[i] = level[j] + 1;
+        levels = MAX(levels, level[i] + 1);
+    }
+    return levels;
+}
+
+/* ---- one kernel of several ---- */
+
+static int64_t shared_bytes(const Block *b) {
+    int64_t bytes = 0;
+    for (int i = 0; i < b->stmts.n; i++) {
+        const Stmt *st = b->stmts.at[i];
+        if (st->kind == ST_LET && st->local->shared) {
+            int64_t n = dtype_size(st->local->dtype);
+            for (int d = 0; d < st->local->rank; d++)
+                n *= st->local->extent[d];
+            bytes += n;
+        }
+        bytes += shared_bytes(&st->body);
+    }
+    return bytes;
+}
+
+#define ADD_NEW(arena, list, value)                                                                \
+    do {                                                                                           \
+        int at_ = 0;                                                                               \
+        while (at_ < (list).n && (list).at[at_] != (value))                                        \
+            at_++;                                                                                 \
+        if (at_ == (list).n)                                                                       \
+            vec_push(arena, &(list), value);                                                       \
+    } while (0)
+
+static void add_uses(Arena *a, Kernel *to, const Kernel *from) {
+    for (int i = 0; i < from->reads.n; i++) {
+        Buffer *b = from->reads.at[i].buffer;
+        int at = 0;
+        while (at < to->reads.n && to->reads.at[at].buffer != b)
+            at++;
+        if (at == to->reads.n)
+            vec_push(a, &to->reads, (Access){.buffer = b});
+    }
+    for (int i = 0; i < from->writes.n; i++)
+        vec_push(a, &to->writes, (Access){.buffer = from->writes.at[i].buffer});
+    for (int i = 0; i < from->scalars.n; i++)
+        ADD_NEW(a, to->scalars, from->scalars.at[i]);
+    for (int i = 0; i < from->counts.n; i++)
+        ADD_NEW(a, to->counts, from->counts.at[i]);
+    for (int i = 0; i < from->sources.n; i++)
+        ADD_NEW(a, to->sources, from->sources.at[i]);
+    for (int i = 0; i < from->places.n; i++)
+        ADD_NEW(a, to->places, from->places.at[i]);
+    for (int i = 0; i < from->faults.n; i++)
+        ADD_NEW(a, to->faults, from->faults.at[i]);
+    to->seed |= from->seed;
+    to->check |= from->check;
+    to->flops += from->flops;
+    to->bytes += from->bytes;
+}
+
+static void add_part(Nest *n, const Kernel *k) {
+    const Geometry g = geometry_of_part(&k->nest->body);
+    nest_loop(n, LOOP_PART, k->note, dim_fixed(g.grid[0] * g.grid[1] * g.grid[2]));
+    for (int i = 0; i < k->nest->body.stmts.n; i++)
+        vec_push(n->arena, &n->at->stmts, k->nest->body.stmts.at[i]);
+    nest_end(n);
+}
+
+static Kernel *bundle(Arena *a, Kernel *const *parts, int n) {
+    Kernel *k = NEW(a, Kernel);
+    k->name = arena_printf(a, "%s_and_%d_more", parts[0]->name, n - 1);
+    k->region = parts[0]->region;
+    k->span = parts[0]->span;
+    k->tiles = 1;
+    k->note = "";
+    k->nest = nest_new(a);
+    for (int i = 0; i < n; i++) {
+        add_uses(a, k, parts[i]);
+        add_part(k->nest, parts[i]);
+    }
+    return k;
+}
+
+/* The kernels of a level that go into one, from *at on; returns how many. */
+static int take_small(Kernel *const *level, int n, int *at, Kernel **out) {
+    int taken = 0;
+    int64_t bytes = 0;
+    for (; *at < n && taken < MOST_PARTS; ++*at) {
+        int64_t more = shared_bytes(&level[*at]->nest->body);
+        if (bytes + more > MOST_SHARED)
+            break;
+        bytes += more;
+        out[taken++] = level[*at];
+    }
+    return taken;
+}
+
+static void add_level(Arena *a, Lowered *l, Kernel *const *small, int n) {
+    Kernel *parts[MOST_PARTS];
+    for (int at = 0; at < n;) {
+        int taken = take_small(small, n, &at, parts);
+        Kernel *one = taken == 1 ? parts[0] : bundle(a, parts, taken);
+        vec_push(a, &l->kernels, one);
+    }
+}
+
+void cuda_bundle(Compiler *c) {
+    Lowered *l = c->lowered;
+    Arena *a = c->arena;
+    Lowered was = *l;
+    int *level = NEW_ARRAY(a, int, l->kernels.n + 1);
+    Kernel **small = NEW_ARRAY(a, Kernel *, l->kernels.n + 1);
+    memset(&l->kernels, 0, sizeof l->kernels);
+    for (int first = 0, last; first < was.kernels.n; first = last) {
+        last = first;
+        while (last < was.kernels.n &&
+               was.kernels.at[last]->region == was.kernels.at[first]->region)
+            last++;
+        int levels = find_levels(&was, first, last, level);
+        for (int v = 0; v < levels; v++) {
+            int n = 0;
+            for (int i = first; i < last; i++) {
+                Kernel *k = was.kernels.at[i];
+                if (level[i] == v && is_small(k))
+                    small[n++] = k;
+                else if (level[i] == v)
+                    vec_push(a, &l->kernels, k);
+            }
+            add_level(a, l, small, n);
+        }
+    }
+    for (int i = 0; i < l->kernels.n; i++)
+        l->kernels.at[i]->id = l->kernels.at[i]->same_as = i;
+}
