@@ -68,6 +68,7 @@ typedef struct Kernel {
     int id;
     const char *name; /* C identifier of the function: "linear_relu" */
     Region *region;
+    Op op; /* the last that it does */
     Span span;
     const char *note; /* comment above the function: source line, shapes, work */
     VEC(Access) reads;

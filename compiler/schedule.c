@@ -69,6 +69,17 @@ void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, cons
 
 /* ---- kernels ---- */
 
+static bool stores_zeros(const Group *g) {
+    for (int i = 0; i < g->stores.n; i++) {
+        const Node *n = g->stores.at[i].node;
+        while (n->op == OP_stop || (op_info[n->op].kind == KIND_MOVE && n->nin == 1))
+            n = n->in[0];
+        if (n->op != OP_constant || n->attr.constant.data || n->attr.constant.value != 0)
+            return false;
+    }
+    return true;
+}
+
 static const char *kernel_name(const Sched *s) {
     const Group *g = s->group;
     if (g->stores.n == 0)
@@ -84,7 +95,14 @@ static const char *kernel_name(const Sched *s) {
             b = other;
     }
     return named ? arena_printf(s->arena, "make_%s", named->name)
-                 : arena_printf(s->arena, "update_%s", b->name);
+                 : arena_printf(s->arena, stores_zeros(g) ? "zero_%s" : "update_%s", b->name);
+}
+
+static Op last_op(const Group *g) {
+    for (int i = g->nodes.n - 1; i >= 0; i--)
+        if (g->nodes.at[i]->op != OP_check && g->nodes.at[i]->op != OP_stop)
+            return g->nodes.at[i]->op;
+    return g->stores.n ? g->stores.at[0].node->op : OP_check;
 }
 
 static void new_kernel(Sched *s, const char *name) {
@@ -94,6 +112,7 @@ static void new_kernel(Sched *s, const char *name) {
     k->same_as = k->id;
     k->region = s->group->region;
     k->tiles = 1;
+    k->op = last_op(s->group);
     if (s->group->nodes.n)
         k->span = s->group->nodes.at[s->group->nodes.n - 1]->span;
     s->kernel = k;

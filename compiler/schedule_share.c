@@ -259,19 +259,24 @@ static bool same_word(const Words *a, int i, const Words *b, int j) {
 }
 
 /* The words that two names have in common, in order and without numbers: net_linear_w of
- * net_linear_0_w and net_linear_1_w; the first name where that is less than two thirds. */
-static const char *common_name(Arena *arena, const char *first, const char *second) {
+ * net_linear_0_w and net_linear_1_w; `otherwise` where the first `lead` words differ
+ * or little else is in common: net_w says nothing of adamw_m_net_w. */
+static const char *common_name(Arena *arena, const char *first, const char *second, int lead,
+                               const char *otherwise) {
     Words a, b;
     int most[MOST_WORDS + 1][MOST_WORDS + 1] = {0}; /* words in common from i and j on */
     Text t = {.arena = arena};
     if (strcmp(first, second) == 0 || !split_words(first, &a) || !split_words(second, &b))
-        return first;
+        return strcmp(first, second) == 0 ? first : otherwise;
     for (int i = a.n - 1; i >= 0; i--)
         for (int j = b.n - 1; j >= 0; j--)
             most[i][j] = same_word(&a, i, &b, j) ? 1 + most[i + 1][j + 1]
                                                  : MAX(most[i + 1][j], most[i][j + 1]);
-    if (3 * most[0][0] < 2 * MAX(a.n, b.n) || !a.n)
-        return first;
+    for (int i = 0; i < lead && (i < a.n || i < b.n); i++)
+        if (i >= a.n || i >= b.n || !same_word(&a, i, &b, i))
+            return otherwise;
+    if (3 * most[0][0] < 2 * MAX(a.n, b.n) && most[0][0] == lead)
+        return otherwise;
     for (int i = 0, j = 0; i < a.n && j < b.n;) {
         if (same_word(&a, i, &b, j)) {
             text_printf(&t, "%s%.*s", t.n ? "_" : "", a.word[i].n, a.word[i].at);
@@ -289,26 +294,37 @@ static const char *called(const Access *x) {
     return x->called ? x->called : x->buffer->name;
 }
 
-static void name_accesses(Arena *a, int n, Access *shared, const Access *other) {
+static void name_accesses(Arena *a, int n, Access *shared, const Access *other,
+                          const char *otherwise) {
     for (int i = 0; i < n; i++) {
         const char *name = called(&shared[i]);
-        shared[i].called = common_name(a, name, other[i].buffer->name);
+        shared[i].called = common_name(a, name, other[i].buffer->name, 1, otherwise);
     }
+}
+
+/* update_sub: what is done, where it is done to things of different names; zero. */
+static const char *neutral_name(Arena *a, const Kernel *x, const Kernel *y) {
+    int n = (int)strcspn(x->name, "_");
+    bool same = strncmp(x->name, y->name, (size_t)n) == 0;
+    const char *verb = same ? arena_printf(a, "%.*s", n, x->name) : "make";
+    bool moves = x->op == OP_stop || x->op == OP_constant;
+    return moves ? verb : arena_printf(a, "%s_%s", verb, op_info[x->op].name);
 }
 
 static Access *access_of(const Kernel *k, int i) {
     return i < k->reads.n ? &k->reads.at[i] : &k->writes.at[i - k->reads.n];
 }
 
-/* Buffers that differ keep their own names where they would be called the same. */
-static void keep_apart(Kernel *k) {
-    int n = k->reads.n + k->writes.n;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            Access *x = access_of(k, i), *y = access_of(k, j);
-            if (x->buffer != y->buffer && strcmp(called(x), called(y)) == 0)
-                x->called = y->called = NULL;
-        }
+/* Buffers that would be called the same are numbered; one that is read and written has one name. */
+static void keep_apart(Arena *a, Kernel *k) {
+    Names *names = names_new(a);
+    for (int i = 0; i < k->reads.n + k->writes.n; i++) {
+        Access *x = access_of(k, i);
+        int same = 0;
+        while (access_of(k, same)->buffer != x->buffer)
+            same++;
+        x->called = same < i ? access_of(k, same)->called : names_unique(names, called(x), "_");
+    }
 }
 
 /* The text of a note with the names that buffers have in the function. */
@@ -333,9 +349,9 @@ static void name_shared(Compiler *c) {
         if (k == f)
             continue;
         shared[f->id] = true;
-        f->name = common_name(c->arena, f->name, k->name);
-        name_accesses(c->arena, f->reads.n, f->reads.at, k->reads.at);
-        name_accesses(c->arena, f->writes.n, f->writes.at, k->writes.at);
+        f->name = common_name(c->arena, f->name, k->name, 2, neutral_name(c->arena, f, k));
+        name_accesses(c->arena, f->reads.n, f->reads.at, k->reads.at, "x");
+        name_accesses(c->arena, f->writes.n, f->writes.at, k->writes.at, "y");
     }
     for (int i = 0; i < l->kernels.n; i++)
         if (l->kernels.at[i]->same_as == i && !shared[i])
@@ -346,7 +362,7 @@ static void name_shared(Compiler *c) {
             k->name = l->kernels.at[k->same_as]->name;
         } else if (shared[i]) {
             k->name = names_unique(names, k->name, "_");
-            keep_apart(k);
+            keep_apart(c->arena, k);
             k->note = note_with_names(c->arena, k);
         }
     }
