@@ -199,10 +199,10 @@ void cuda_emit_accessors(CEmit *x) {
                   c_type(s->dtype), s->id);
         emit_end(&x->e, "");
     }
-    emit_begin(&x->e, "RT_INLINE struct nn_block *dev_block(struct nn *nn)");
+    emit_begin(&x->e, "RT_INLINE struct nn_block *its_block(struct nn *nn)");
     emit_line(&x->e, "return nn->device.block;");
     emit_end(&x->e, "");
-    emit_begin(&x->e, "RT_INLINE struct rt_fault *dev_fault(struct nn *nn)");
+    emit_begin(&x->e, "RT_INLINE struct rt_fault *its_fault(struct nn *nn)");
     emit_line(&x->e, "return &nn->device.halt->fault;");
     emit_end(&x->e, "");
 }
@@ -263,7 +263,7 @@ static void emit_fill(CEmit *x, const Region *r) {
         Text launch = {.arena = x->arena};
         text_printf(&launch,
                     "RT_LAUNCH(nn_fill_rows, %lld, 128, 0, stream, dev_%s(nn), %lld, "
-                    "&dev_block(nn)->walks.%s)",
+                    "&its_block(nn)->walks.%s)",
                     (long long)(rows + 127) / 128, index_name(x, h), (long long)rows,
                     index_name(x, h));
         emit_words(&x->e, "NN_CUDA(nn, ", launch.at, ");");

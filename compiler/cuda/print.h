@@ -10,8 +10,8 @@
  *   `struct rt_fault *fault` when it may set the fault word (kernel->check) or must obey it
  *       (kernel->obeys: it then returns at once when the word is set),
  *   `int node` for each node whose faults it reports, in the order of kernel->faults.
- * A launch passes dev_<buffer>(nn), dev_src_<source>(nn), dev_block(nn), numbers for places,
- * dev_fault(nn) and numbers for nodes: nothing that changes from one run of a region to the next.
+ * A launch passes dev_<buffer>(nn), dev_src_<source>(nn), its_block(nn), numbers for places,
+ * its_fault(nn) and numbers for nodes: nothing that changes from one run of a region to the next.
  */
 #ifndef NNC_CUDA_PRINT_H
 #define NNC_CUDA_PRINT_H

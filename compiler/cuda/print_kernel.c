@@ -517,11 +517,11 @@ void cuda_print_launch(Text *out, const Kernel *k, const char *stream) {
     for (int i = 0; i < k->sources.n; i++)
         print_item(&list, arena_printf(a, "dev_src_%s(nn)", c_source_name(a, k->sources.at[i])));
     if (needs_block(k))
-        print_item(&list, "dev_block(nn)");
+        print_item(&list, "its_block(nn)");
     for (int i = 0; i < k->places.n; i++)
         print_item(&list, arena_printf(a, "0x%08xu", k->places.at[i]));
     if (k->check || k->obeys)
-        print_item(&list, "dev_fault(nn)");
+        print_item(&list, "its_fault(nn)");
     for (int i = 0; i < k->faults.n; i++)
         print_item(&list, arena_printf(a, "%d", k->faults.at[i]));
     text_printf(out, "RT_LAUNCH(%s, %s, %s, 0, %s, %s)", k->name,

@@ -3,6 +3,7 @@
 # Each program as C and as CUDA, the latter run by the shim: what it prints, logs, saves and traces
 # must be equal byte for byte. The CUDA text runs in three orders of threads, with streams that do
 # their work at once, late and in any legal order, and once more with data that is not resident.
+# Traces list values in the order of their target; the file for both has that of target c.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 need_cuda_headers
@@ -16,9 +17,11 @@ tasks_of() {
 build_all() {
     local file=$1 folder=$2
     emit "$file" "$folder/t.c" && small_of "$file" &&
-        "$NNC" "$file" "${small[@]}" --target cuda -o "$folder/t.cu" || return 1
+        "$NNC" "$file" "${small[@]}" --target cuda -o "$folder/t.cu" &&
+        "$NNC" "$file" "${small[@]}" --target cuda,c -o "$folder/both.cu" || return 1
     together 3 compile "$folder/c" "$folder/t.c" "$CC" -O1 -w
     together 3 shim_program "$folder/cuda" "$folder/t.cu" plain
+    together 3 shim_program "$folder/both" "$folder/both.cu" plain
     grep -q RT_RESIDENT_SHARE "$folder/t.cu" && grep -q '_read(&nn->rt' "$folder/t.cu" &&
         together 3 shim_program "$folder/staged" "$folder/t.cu" plain -DRT_RESIDENT_SHARE=1000000000
     wait
@@ -54,11 +57,12 @@ for file in "$@"; do
     has_data "$file" || continue
     rm -rf "$p" "$work/first" "$work/traced"
     mkdir "$p"
-    build_all "$file" "$p" 2>"$work/log" && [ -x "$p/c" ] && [ -x "$p/cuda" ] || {
+    if ! build_all "$file" "$p" 2>"$work/log" ||
+        ! { [ -x "$p/c" ] && [ -x "$p/cuda" ] && [ -x "$p/both" ]; }; then
         wrong "$name does not compile"
         head -n 10 "$work/log"
         continue
-    }
+    fi
     programs=$((programs + 1))
     read -ra short <<<"$(short_run "$p/c" "$file" 100)"
     trace=(--trace t --trace-steps 1,2,100)
@@ -67,7 +71,7 @@ for file in "$@"; do
         continue
     }
     CUDA_SHIM_ORDER=forward CUDA_SHIM_STREAMS=late check "forward, late" "$p/cuda"
-    CUDA_SHIM_ORDER=reverse CUDA_SHIM_STREAMS=eager check "traces" "$p/cuda" "${trace[@]}"
+    CUDA_SHIM_ORDER=reverse CUDA_SHIM_STREAMS=eager check "traces" "$p/both" "${trace[@]}"
     for CUDA_SHIM_SEED in 1 2; do
         export CUDA_SHIM_SEED
         CUDA_SHIM_ORDER=random CUDA_SHIM_STREAMS=random check "seed $CUDA_SHIM_SEED" "$p/cuda"

@@ -28,7 +28,7 @@ static void print_state(KernelCase *c, Text *out) {
 
 static void print_accessors(KernelCase *c, Text *out) {
     const Lowered *l = c->compiler.lowered;
-    text_add(out, "#define dev_block(nn) ((nn)->block)\n#define dev_fault(nn) ((nn)->fault)\n");
+    text_add(out, "#define its_block(nn) ((nn)->block)\n#define its_fault(nn) ((nn)->fault)\n");
     for (int i = 0; i < l->buffers.n; i++) {
         Text type = {.arena = c->arena};
         c_print_buffer_type(&type, l->buffers.at[i], "");
