@@ -55,6 +55,30 @@ bool run_waits_first(const Lowered *l, Run run) {
            l->barrier_after[run.first - 1];
 }
 
+bool kernel_writes_home(const Kernel *k) {
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer->home)
+            return true;
+    return false;
+}
+
+static bool touches(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return true;
+    for (int i = 0; i < k->writes.n; i++)
+        if (k->writes.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+bool kernel_writes_touched(const Kernel *a, const Kernel *b) {
+    for (int i = 0; i < a->writes.n; i++)
+        if (touches(b, a->writes.at[i].buffer))
+            return true;
+    return false;
+}
+
 int kernel_place(const Kernel *k, uint32_t place) {
     for (int i = 0; i < k->places.n; i++)
         if (k->places.at[i] == place)

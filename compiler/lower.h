@@ -127,6 +127,10 @@ bool run_waits_first(const Lowered *l, Run run);
 /* The decision before the first kernel is that of every copy; else it is outside. */
 bool run_decides_first(const Lowered *l, Run run);
 
+bool kernel_writes_home(const Kernel *k);
+/* Does a write a buffer that b reads or writes? */
+bool kernel_writes_touched(const Kernel *a, const Kernel *b);
+
 /* Which of the kernel's places or faults it is; the parameters of its function follow that order.
  */
 int kernel_place(const Kernel *k, uint32_t place);

@@ -60,13 +60,6 @@ static int64_t align_up(int64_t n) {
 
 /* ---- barriers ---- */
 
-static bool writes_home(const Kernel *k) {
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer->home)
-            return true;
-    return false;
-}
-
 /* What the kernels since the last barrier do. */
 typedef struct Since {
     UseList *reads, *writes; /* by buffer id */
@@ -151,7 +144,7 @@ static void place_barriers(Lowered *l, Arena *arena) {
     for (int b = 0; b < n; b++) {
         const Kernel *k = l->kernels.at[b];
         bool first = b == 0 || l->kernels.at[b - 1]->region != k->region;
-        l->decide_before[b] = !first && open && writes_home(k);
+        l->decide_before[b] = !first && open && kernel_writes_home(k);
         open = k->check || (!first && open && !l->decide_before[b]);
         bool wait = !first && parallel[b] && needs_barrier(l, &since, b);
         if (wait)

@@ -186,33 +186,14 @@ static void schedule_group(Sched *s) {
 
 /* ---- order ---- */
 
-static bool touches(const Kernel *k, const Buffer *b) {
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].buffer == b)
-            return true;
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer == b)
-            return true;
-    return false;
-}
-
 static bool commute(const Kernel *a, const Kernel *b) {
-    for (int i = 0; i < a->writes.n; i++)
-        if (touches(b, a->writes.at[i].buffer))
-            return false;
-    for (int i = 0; i < b->writes.n; i++)
-        if (touches(a, b->writes.at[i].buffer))
-            return false;
-    return a->region == b->region;
+    return a->region == b->region && !kernel_writes_touched(a, b) && !kernel_writes_touched(b, a);
 }
 
 /* Small, and nothing but memory of its region depends on when it runs. */
 static bool may_run_early(const Kernel *k) {
     const double small = 1 << 17;
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer->home)
-            return false;
-    return k->tiles == 1 && !k->check && k->bytes <= small;
+    return k->tiles == 1 && !k->check && k->bytes <= small && !kernel_writes_home(k);
 }
 
 /* What thread 0 does alone comes as early as it can, behind other such work or at the start of the
@@ -234,20 +215,13 @@ static void run_small_kernels_early(Compiler *c) {
         l->kernels.at[i]->id = l->kernels.at[i]->same_as = i;
 }
 
-static bool writes_home(const Kernel *k) {
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer->home)
-            return true;
-    return false;
-}
-
 /* Kernels that follow each other without the host obey the fault word by themselves. */
 static void mark_obeying(Lowered *l) {
     bool check = false;
     for (int i = 0; i < l->kernels.n; i++)
         check |= l->kernels.at[i]->check;
     for (int i = 0; i < l->kernels.n && check; i++)
-        l->kernels.at[i]->obeys = writes_home(l->kernels.at[i]);
+        l->kernels.at[i]->obeys = kernel_writes_home(l->kernels.at[i]);
 }
 
 const Target target_c = {

@@ -643,7 +643,7 @@ void print_item(Text *list, const char *item) {
     text_printf(list, "%s%s", list->n ? ", " : "", item);
 }
 
-const char *print_parameter(Printer *p, const Buffer *b) {
+static const char *print_parameter(Printer *p, const Buffer *b) {
     Text one = {.arena = p->arena};
     const char *name = print_new_name(p, b, b->name);
     int64_t extent[3];
@@ -653,19 +653,25 @@ const char *print_parameter(Printer *p, const Buffer *b) {
     return one.at;
 }
 
-static const char *parameters(Printer *p) {
+int print_memory_parameters(Printer *p, Text *list) {
     const Kernel *k = p->kernel;
     const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
     int n = print_buffers_of(k, buffer);
-    Text list = {.arena = p->arena};
     for (int i = 0; i < n; i++)
-        print_item(&list, print_parameter(p, buffer[i]));
-    p->buffers = n;
+        print_item(list, print_parameter(p, buffer[i]));
     for (int i = 0; i < k->sources.n; i++) {
-        const char *name = print_text(p, "src_%s", c_source_name(p->arena, k->sources.at[i]));
-        print_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(k->sources.at[i]->dtype),
-                                   print_new_name(p, k->sources.at[i], name)));
+        const DataSource *s = k->sources.at[i];
+        const char *name = print_text(p, "src_%s", c_source_name(p->arena, s));
+        print_item(list, print_text(p, "const %s *rt_restrict %s", c_type(s->dtype),
+                                    print_new_name(p, s, name)));
     }
+    return n;
+}
+
+static const char *parameters(Printer *p) {
+    const Kernel *k = p->kernel;
+    Text list = {.arena = p->arena};
+    p->buffers = print_memory_parameters(p, &list);
     for (int i = 0; i < k->scalars.n; i++)
         print_item(&list, print_text(p, "%s %s", print_scalar_type(k->scalars.at[i]->dtype),
                                    print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));

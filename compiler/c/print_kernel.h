@@ -44,8 +44,9 @@ int64_t print_known_limit(Printer *p, const LoopVar *v);
 const char *print_scalar_type(DType t);
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out);
-/* The declaration of a buffer as a parameter. */
-const char *print_parameter(Printer *p, const Buffer *b);
+/* Adds the parameters of a kernel that are memory: buffers, then sources. Returns how many buffers.
+ */
+int print_memory_parameters(Printer *p, Text *list);
 /* "a, b, c" grows by one. */
 void print_item(Text *list, const char *item);
 /* "[4][16]" of a local; zeros as C writes them for any array: "{{0}}". */

@@ -16,35 +16,11 @@ static bool is_small(const Kernel *k) {
 
 /* ---- levels ---- */
 
-static bool touches(const Kernel *k, const Buffer *b) {
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].buffer == b)
-            return true;
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer == b)
-            return true;
-    return false;
-}
-
-static bool writes_touched(const Kernel *a, const Kernel *b) {
-    for (int i = 0; i < a->writes.n; i++)
-        if (touches(b, a->writes.at[i].buffer))
-            return true;
-    return false;
-}
-
-static bool writes_home(const Kernel *k) {
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer->home)
-            return true;
-    return false;
-}
-
 /* Must kernel b stay behind a, which comes before it? Checks and writes of homes keep their order.
  */
 static bool depends(const Kernel *a, const Kernel *b) {
-    return writes_touched(a, b) || writes_touched(b, a) || (a->check && writes_home(b)) ||
-           (b->check && writes_home(a));
+    return kernel_writes_touched(a, b) || kernel_writes_touched(b, a) ||
+           (a->check && kernel_writes_home(b)) || (b->check && kernel_writes_home(a));
 }
 
 /* Of kernels first … last-1; returns how many levels there are. */

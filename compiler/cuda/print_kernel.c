@@ -402,17 +402,8 @@ static bool needs_block(const Kernel *k) {
 
 static const char *parameters(Printer *p) {
     const Kernel *k = p->kernel;
-    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
-    int n = print_buffers_of(k, buffer);
     Text list = {.arena = p->arena};
-    for (int i = 0; i < n; i++)
-        print_item(&list, print_parameter(p, buffer[i]));
-    for (int i = 0; i < k->sources.n; i++) {
-        const DataSource *s = k->sources.at[i];
-        const char *name = print_text(p, "src_%s", c_source_name(p->arena, s));
-        print_item(&list, print_text(p, "const %s *rt_restrict %s", c_type(s->dtype),
-                                     print_new_name(p, s, name)));
-    }
+    print_memory_parameters(p, &list);
     if (needs_block(k))
         print_item(&list, "const struct nn_block *rt_restrict block");
     for (int i = 0; i < k->places.n; i++)
