@@ -7,8 +7,7 @@ cd "$(dirname "$0")/../.." || exit 2
 goldens=$(find tests/golden -name '*.err' | wc -l)
 echo "$goldens goldens"
 [ "$goldens" -ge 40 ] || wrong "fewer than 40 goldens"
-for script in tests/scripts/errors.sh tests/scripts/syntax.sh; do
-    [ -x $script ] || continue
+for script in tests/scripts/errors.sh tests/scripts/runs.sh tests/scripts/shown.sh; do
     $script >"$work/log" 2>&1 || {
         wrong "$script"
         tail -n 30 "$work/log"
