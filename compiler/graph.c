@@ -12,7 +12,7 @@ Graph *graph_new(Arena *a, DType real) {
 const char *const *mutation_names(void) {
     static const char *const names[] = {"gradient",     "epilogue",   "barrier",    "offset",
                                        "cuda_barrier", "cuda_guard", "cuda_index", "cuda_order",
-                                       "cuda_rows",    NULL};
+                                       "cuda_rows",    "cuda_wait",  NULL};
     return names;
 }
 

@@ -161,7 +161,7 @@ Graph *graph_new(Arena *a, DType real);
 /* Deliberate faults, for the tests of the tests: nnc --mutate NAME makes one, and the suites must
  * turn red (tests/scripts/mutations.sh). NAME: gradient (grad_rules_move.c), epilogue
  * (schedule_dot_tile.c), barrier, offset (plan.c), cuda_barrier, cuda_guard, cuda_index,
- * cuda_order, cuda_rows (cuda/schedule_dot.c). */
+ * cuda_order, cuda_rows (cuda/schedule_dot.c), cuda_wait (templates/device.cu). */
 bool mutated(const Graph *g, const char *fault);
 const char *const *mutation_names(void); /* NULL ends */
 

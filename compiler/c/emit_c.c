@@ -319,7 +319,8 @@ static void fill(void *arg, const char *slot) {
     CEmit *x = arg;
     if (line_for(x, slot, "cuda: ", x->gpu != NULL) || line_for(x, slot, "c: ", x->cpu != NULL) ||
         line_for(x, slot, "not c: ", x->cpu == NULL) ||
-        line_for(x, slot, "records: ", x->records.n > 0))
+        line_for(x, slot, "records: ", x->records.n > 0) ||
+        line_for(x, slot, "wait: ", !mutated(x->p->graph, "cuda_wait")))
         return;
     for (int i = 0; i < COUNT_OF(parts); i++)
         if (strcmp(parts[i].slot, slot) == 0) {

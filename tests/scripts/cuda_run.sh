@@ -27,9 +27,12 @@ for target in cuda cuda,c; do
     "$NNC" $model "${small[@]}" --target $target -o "$name.cu" &&
         together 2 shim_program "$name" "$name.cu" plain || wrong "$target does not compile"
 done
+# The fault: a step does not wait until its batch is on the device.
+"$NNC" $model "${small[@]}" --target cuda --mutate cuda_wait -o "$work/no_wait.cu" &&
+    together 2 shim_program "$work/no_wait" "$work/no_wait.cu" plain -O0
 emit $model "$work/c.c" && compile "$work/c" "$work/c.c" "$CC" -O1 -w
 wait
-[ -x "$work/cuda" ] && [ -x "$work/cuda_c" ] && [ -x "$work/c" ] || {
+[ -x "$work/cuda" ] && [ -x "$work/cuda_c" ] && [ -x "$work/no_wait" ] && [ -x "$work/c" ] || {
     wrong "no trainers"
     finish
 }
@@ -63,6 +66,19 @@ same() {
 same c
 same cuda_c --device cpu
 same cuda_c --device cuda:0
+
+# ---- data that does not fit stays on the host: each batch is copied while the one before is worked
+# on; the upload that nobody waits for is seen where streams are late ----
+export CUDA_SHIM_MEMORY=1800K
+for CUDA_SHIM_STREAMS in eager late random; do
+    export CUDA_SHIM_STREAMS
+    CUDA_SHIM_REPORT=$work/uploads same cuda
+    [ "$(count copies_to_device "$work/uploads")" -gt 80 ] || wrong "the data is on the device"
+    [ $CUDA_SHIM_STREAMS != eager ] || continue
+    train "$work/run" "$work/no_wait" $model --epochs 1 --log log
+    ! diff -rq "$work/first" "$work/run" >/dev/null || wrong "cuda_wait is not seen"
+done
+unset CUDA_SHIM_MEMORY CUDA_SHIM_STREAMS
 
 # ---- a step: one graph; no wait, no copy, no allocation ----
 for epochs in 1 2; do
