@@ -41,21 +41,53 @@ typedef struct Reach {
 } Reach;
 typedef VEC(Reach) ReachVec; /* in f->scratch */
 
+/* ---- from elements to what they are made from (fuse_reach.c) ---- */
+
 /* From element `sub` of n (NULL: unknown) to everything it is made from; n itself is not in it. */
 void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out);
 /* From the elements of a member as its group computes them. */
 void fuse_reach_member(Fuser *f, const Group *g, const Node *n, ReachVec *out);
+/* Does a walk end at n: is it a group's, in memory, or a home? */
+bool fuse_is_landmark(const Fuser *f, const Node *n);
+/* The symbols range over the space of g. */
+void fuse_set_space(Fuser *f, const Group *g);
+/* The element in a group of rows as a flat offset; the one that a member has in its group, NULL
+ * when it does not fit the space. */
+const Ix *fuse_full_flat(Fuser *f, const Group *g);
+const Ix *fuse_member_flat(Fuser *f, const Group *g, const Node *n);
+const Count *fuse_leading_count(const Shape *s);
+
+/* ---- groups and what they depend on (fuse_group.c) ---- */
+
+Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region);
+void fuse_add_member(Fuser *f, Group *g, Node *n);
+/* Groups that n is made from, latest first; returns how many. */
+int fuse_producers(Fuser *f, const Node *n, const Group **out, int max);
 /* Does group `from` come before `to` by dependence? */
 bool fuse_depends(Fuser *f, const Group *to, const Group *from);
 void fuse_add_dep(Fuser *f, Group *g, const Group *before);
-Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region);
 
-/* Marks the nodes whose index is in range whatever the data (fuse_index.c). */
-void fuse_prove_indices(Fuser *f);
-Node *fuse_behind_reshapes(Node *n);
+/* ---- the rules (fuse_join.c, fuse_reduce.c) ---- */
+
+/* Every use of g's members by n fits, and nothing n needs comes after g. */
+bool fuse_may_join(Fuser *f, const Group *g, const Node *n);
+/* The same, and n has the space of g. */
+bool fuse_fits(Fuser *f, const Group *g, const Node *n);
+/* n joins a group that it is made from; false: it fits none. */
+bool fuse_join_producer(Fuser *f, Node *n);
+/* A reduction joins a group or starts one. */
+void fuse_visit_reduction(Fuser *f, Node *n);
 /* Reductions over axes that are not neighbours become two (node order stays topological). */
 void fuse_split_reductions(Fuser *f);
-/* Stores, homes, order of the groups (fuse_order.c). */
+
+/* ---- what lies in memory, in which order (fuse_stored.c, fuse_index.c, fuse_order.c) ---- */
+
+/* Finds what is live and what must be stored. */
+void fuse_find_stored(Fuser *f);
+/* Marks the nodes whose index is in range whatever the data. */
+void fuse_prove_indices(Fuser *f);
+Node *fuse_behind_reshapes(Node *n);
+/* Stores, homes, order of the groups. */
 void fuse_buffers(Fuser *f);
 void fuse_homes(Fuser *f);
 /* g takes over everything of h. */
