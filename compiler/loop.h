@@ -19,8 +19,8 @@
  * block; a barrier parts their stores from their loads.
  *
  * Division of work. fuse.c makes groups, schedule.c buffers and the order, schedule_*.c one Nest a
- * group with the functions here and those of schedule.h; c/print_kernel.c prints it. Nobody but the
- * printer writes C.
+ * group with the functions here and those of schedule.h; the folder of a target prints it. Nobody
+ * but the printers writes C.
  */
 #ifndef NNC_LOOP_H
 #define NNC_LOOP_H

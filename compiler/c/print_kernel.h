@@ -33,15 +33,15 @@ typedef struct Printer {
 
 #define print_text(p, ...) arena_printf((p)->arena, __VA_ARGS__)
 
+/* ---- names (print_names.c) ---- */
+
 const char *print_name(const Printer *p, const void *of);
 const char *print_new_name(Printer *p, const void *of, const char *wanted);
 
-/* A run-time extent; the number of rounds of a loop, also where it is known now (else -1). */
-const char *print_dim(Printer *p, Dim d);
-const char *print_limit(Printer *p, const LoopVar *v);
-int64_t print_known_limit(Printer *p, const LoopVar *v);
-/* The type of one number: bool for DT_BOOL. */
-const char *print_scalar_type(DType t);
+/* ---- functions (print_kernel.c) ---- */
+
+/* How many subscripts the buffer has in the text, and their extents. */
+int print_buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent);
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out);
 /* Adds the parameters of a kernel that are memory: buffers, then sources. Returns how many buffers.
@@ -49,11 +49,31 @@ int print_buffers_of(const Kernel *k, const Buffer **out);
 int print_memory_parameters(Printer *p, Text *list);
 /* "a, b, c" grows by one. */
 void print_item(Text *list, const char *item);
+
+/* ---- what a nest uses (print_uses.c) ---- */
+
+/* Do numbers of 64 bits stand in the nest? */
+bool print_is_wide(Printer *p);
+/* Lists of constants of the program stand in the text. */
+void print_tables(Printer *p);
+
+/* ---- statements (print_stmt.c) and loops (print_loop.c) ---- */
+
+void print_statements(Printer *p, const Block *b);
+/* Its names end with it. */
+void print_in_scope(Printer *p, const Block *b);
+void print_rounds(Printer *p, const Stmt *st);
+/* The type of one number: bool for DT_BOOL. */
+const char *print_scalar_type(DType t);
 /* "[4][16]" of a local; zeros as C writes them for any array: "{{0}}". */
 const char *print_extents(Printer *p, const Local *l);
 const char *print_zeros(Printer *p, int rank);
-/* Lists of constants of the program stand in the text. */
-void print_tables(Printer *p);
+/* A run-time extent; the number of rounds of a loop, also where it is known now (else -1). */
+const char *print_dim(Printer *p, Dim d);
+const char *print_limit(Printer *p, const LoopVar *v);
+int64_t print_known_limit(Printer *p, const LoopVar *v);
+
+/* ---- expressions (print_expr.c) ---- */
 
 /* A subscript with what is fixed put in; the lane variable stands for the first lane. */
 const char *print_ix(Printer *p, const Ix *x);
