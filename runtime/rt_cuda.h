@@ -13,6 +13,8 @@
 /* Puts a kernel into a stream; the status of the launch. */
 #define RT_LAUNCH(kernel, grid, block, shared, stream, ...)                                        \
     ((kernel)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__), cudaGetLastError())
+/* A buffer that a launch is given; where the tests run it, a kernel touches no byte beyond. */
+#define RT_BUFFER(p, bytes) (p)
 /* As RT_UNROLL, in kernels. */
 #define RT_UNROLL_GPU(n) RT_PRAGMA(unroll n)
 /* True for the first thread that asks: the one atomic operation of all kernels. */

@@ -218,18 +218,18 @@ RT_FN enum rt_status rt_device_start(struct rt *rt, struct rt_device *d, size_t 
     return RT_OK;
 }
 
-/* Takes what a failed start leaves, too. */
+/* Takes what a failed start leaves, too. What fails here has no consequence any more. */
 RT_FN void rt_device_stop(struct rt_device *d) {
     if (d->stream) {
-        cudaStreamSynchronize(d->stream);
-        cudaStreamDestroy(d->stream);
+        (void)cudaStreamSynchronize(d->stream);
+        (void)cudaStreamDestroy(d->stream);
     }
     if (d->copies) {
-        cudaStreamSynchronize(d->copies);
-        cudaStreamDestroy(d->copies);
+        (void)cudaStreamSynchronize(d->copies);
+        (void)cudaStreamDestroy(d->copies);
     }
     if (d->memory)
-        cudaFree(d->memory);
+        (void)cudaFree(d->memory);
     d->stream = d->copies = NULL;
     d->memory = NULL;
 }

@@ -175,10 +175,13 @@ RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r) {
     const struct rt_fault none = {-1, 0, 0, 0};
     halt->fault = none;
     d->block = now;
-    cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice, d->rt.stream);
-    cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice, d->rt.stream);
-    r->device(nn, d->rt.stream);
-    cudaStreamSynchronize(d->rt.stream);
+    cudaError_t error =
+        cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice, d->rt.stream);
+    if (!error)
+        error = cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice, d->rt.stream);
+    /* If one of these fails, the message of the fault names no tensor. */
+    if (!error && r->device(nn, d->rt.stream) == RT_OK)
+        (void)cudaStreamSynchronize(d->rt.stream);
 }
 
 /* ---- what is recorded ------------------------------------------------------------------------ */
@@ -328,7 +331,6 @@ RT_FN enum rt_status nn_place_data(struct nn *nn) {
     return RT_OK;
 }
 
-/* Bytes that source i takes on the device, 0 where its rows lie in the arena. */
 RT_FN size_t nn_placed_bytes(const struct nn *nn, int i) {
     const struct rt_source *s = &nn->sources[i];
     if (!s->data)
@@ -418,31 +420,32 @@ RT_FN enum rt_status nn_start_device(struct nn *nn) {
     return nn_upload_data(nn);
 }
 
+/* What fails here has no consequence, and why the trainer ends is said already. */
 RT_FN void nn_stop_device(struct nn *nn) {
     struct nn_device *d = &nn->device;
     if (d->rt.stream)
-        cudaStreamSynchronize(d->rt.stream);
+        (void)cudaStreamSynchronize(d->rt.stream);
     for (int i = 0; i < NN_REGIONS; i++)
         if (d->known[i].graph)
-            cudaGraphExecDestroy(d->known[i].graph);
+            (void)cudaGraphExecDestroy(d->known[i].graph);
     for (int i = 0; i < NN_SENDING; i++)
         if (d->sent[i])
-            cudaEventDestroy(d->sent[i]);
+            (void)cudaEventDestroy(d->sent[i]);
     for (int i = 0; i < 2 * NN_INDEXES; i++) {
         if (d->stage[i / 2].copied[i % 2])
-            cudaEventDestroy(d->stage[i / 2].copied[i % 2]);
+            (void)cudaEventDestroy(d->stage[i / 2].copied[i % 2]);
         if (d->stage[i / 2].used[i % 2])
-            cudaEventDestroy(d->stage[i / 2].used[i % 2]);
+            (void)cudaEventDestroy(d->stage[i / 2].used[i % 2]);
     }
     for (int i = 0; i < NN_SOURCES; i++)
         if (d->staging[i])
-            cudaFreeHost(d->staging[i]);
+            (void)cudaFreeHost(d->staging[i]);
     if (d->pinned)
-        cudaFreeHost(d->pinned);
+        (void)cudaFreeHost(d->pinned);
     if (d->look)
-        cudaFreeHost(d->look);
+        (void)cudaFreeHost(d->look);
     if (d->rt.on && nn->arena) {
-        cudaFreeHost(nn->arena);
+        (void)cudaFreeHost(nn->arena);
         nn->arena = NULL;
     }
     rt_device_stop(&d->rt);

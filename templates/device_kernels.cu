@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(32) nn_tick(struct nn_steps *steps, int region
 }
 
 /* The rows of a batch. */
-__global__ void __launch_bounds__(128) nn_fill_rows(int32_t *index, int n,
+__global__ void __launch_bounds__(128) nn_fill_rows(int32_t *rt_restrict index, int n,
                                                     const struct rt_walk *walk) {
     int i = (int)(blockIdx.x * 128 + threadIdx.x);
     if (i < n)
@@ -39,9 +39,11 @@ __device__ static double nn_number_at(const void *at, int type) {
     }
 }
 
-/* A `record` is written where the host will fetch it, unless a fault came before. */
+/* A `record` is written where the host will fetch it, unless a fault came before. The table stays
+ * where arguments are: a copy of it would be on the stack. */
 __global__ void __launch_bounds__(32) nn_take(struct nn_recorded_values *to, int64_t number,
-                                              struct nn_taken taken, const struct nn_halt *halt) {
+                                              const __grid_constant__ struct nn_taken taken,
+                                              const struct nn_halt *halt) {
     if (threadIdx.x != 0 || halt->fault.node >= 0)
         return;
     for (int i = 0; i < taken.n; i++)

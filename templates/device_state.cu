@@ -126,6 +126,8 @@ RT_FN bool nn_bring(struct nn *nn, int value, struct rt_tensor *t);
 /* Where the walk stands that set an index buffer last. */
 RT_FN void nn_walk(const struct nn *nn, int index, struct rt_walk *to);
 RT_FN enum rt_status nn_run_device(struct nn *nn, int region);
+/* Bytes that source i takes on the device, 0 where its rows lie in the arena. */
+RT_FN size_t nn_placed_bytes(const struct nn *nn, int i);
 /* The step that had a fault once more: its kernels one by one, with the block of that step. */
 RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r);
 RT_FN enum rt_status nn_choose_device(struct nn *nn);

@@ -181,8 +181,8 @@ static void emit_accessor(CEmit *x, const Buffer *b) {
     c_print_buffer_type(&type, b, arena_printf(x->arena, "dev_%s(struct nn *nn)", b->name));
     c_print_buffer_type(&cast, b, "");
     emit_begin(&x->e, "RT_INLINE %s", type.at);
-    emit_line(&x->e, "return (%s)(void *)(nn->device.rt.memory + %lld);", cast.at,
-              (long long)b->offset);
+    emit_line(&x->e, "return (%s)(void *)RT_BUFFER(nn->device.rt.memory + %lld, %lld);", cast.at,
+              (long long)b->offset, (long long)b->bytes);
     emit_end(&x->e, "");
 }
 
@@ -195,15 +195,16 @@ void cuda_emit_accessors(CEmit *x) {
             continue;
         const char *name = c_source_name(x->arena, s);
         emit_begin(&x->e, "RT_INLINE const %s *dev_src_%s(struct nn *nn)", c_type(s->dtype), name);
-        emit_line(&x->e, "return (const %s *)(const void *)nn->device.source[%d];",
-                  c_type(s->dtype), s->id);
+        emit_line(&x->e, "return (const %s *)(const void *)RT_BUFFER(nn->device.source[%d], "
+                         "nn_placed_bytes(nn, %d));",
+                  c_type(s->dtype), s->id, s->id);
         emit_end(&x->e, "");
     }
     emit_begin(&x->e, "RT_INLINE struct nn_block *its_block(struct nn *nn)");
-    emit_line(&x->e, "return nn->device.block;");
+    emit_line(&x->e, "return RT_BUFFER(nn->device.block, sizeof(struct nn_block));");
     emit_end(&x->e, "");
     emit_begin(&x->e, "RT_INLINE struct rt_fault *its_fault(struct nn *nn)");
-    emit_line(&x->e, "return &nn->device.halt->fault;");
+    emit_line(&x->e, "return RT_BUFFER(&nn->device.halt->fault, sizeof(struct rt_fault));");
     emit_end(&x->e, "");
 }
 

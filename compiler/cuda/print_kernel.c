@@ -11,6 +11,7 @@ typedef struct Cuda {
     Geometry g;
     int in_tile, in_warp, in_thread; /* open loops; in_thread: what follows is one thread's own */
     const char *block; /* number of the block among those of the kernel or part; NULL: one */
+    bool block_is_int; /* and not CUDA's unsigned one */
     bool in_part;
 } Cuda;
 
@@ -148,11 +149,14 @@ static void print_thread(Cuda *c, const Stmt *st) {
     c->in_thread--;
 }
 
-/* "(int)(256 * blockIdx.x + threadIdx.x", without its end; of a single block "(int)threadIdx.x". */
-static const char *thread_text(Cuda *c, int each) {
+/* Number of the thread, or of what `part` (" / 32") makes of it, where blocks have `each` of them:
+ * "(int)(256 * blockIdx.x + threadIdx.x)". */
+static const char *place_text(Cuda *c, int each, const char *part) {
     if (!c->block)
-        return "(int)threadIdx.x";
-    return print_text(&c->p, "(int)(%d * %s + threadIdx.x", each, c->block);
+        return print_text(&c->p, "(int)threadIdx.x%s", part);
+    if (c->block_is_int)
+        return print_text(&c->p, "%d * %s + (int)threadIdx.x%s", each, c->block, part);
+    return print_text(&c->p, "(int)(%d * %s + threadIdx.x%s)", each, c->block, part);
 }
 
 /* A row for each warp of the grid, or rounds for the warps of a block. */
@@ -165,8 +169,7 @@ static void print_warp(Cuda *c, const Stmt *st) {
         const char *name = print_new_name(p, st->var, st->var->name);
         bool exact = st->var->extent.n == c->g.grid[0] * c->g.warps;
         if (!is_once(st->var))
-            emit_line(&p->e, "const int %s = %s / 32%s;", name, thread_text(c, c->g.warps),
-                      c->block ? ")" : "");
+            emit_line(&p->e, "const int %s = %s;", name, place_text(c, c->g.warps, " / 32"));
         if (is_once(st->var) && !exact)
             print_guarded(c, st, "threadIdx.x < 32", "threadIdx.x >= 32");
         else
@@ -182,8 +185,7 @@ static void print_lane(Cuda *c, const Stmt *st) {
         print_shared(c, st, "lane", 32);
     } else {
         const char *name = print_new_name(p, st->var, st->var->name);
-        emit_line(&p->e, "const int %s = %s%s;", name, thread_text(c, c->g.block[0]),
-                  c->block ? ")" : "");
+        emit_line(&p->e, "const int %s = %s;", name, place_text(c, c->g.block[0], ""));
         print_below(c, st, name, st->var->extent.n == c->g.grid[0] * c->g.block[0]);
     }
     c->in_thread--;
@@ -219,7 +221,8 @@ static void print_part(Cuda *c, const Stmt *st, int64_t first, bool last) {
         emit_line(&p->e, "/* %s */", st->var->name);
     c->g = geometry_of_part(&st->body);
     c->block = st->var->extent.n > 1 ? "blockIdx.x" : NULL;
-    if (first > 0 && c->block) {
+    c->block_is_int = first > 0 && c->block;
+    if (c->block_is_int) {
         c->block = print_new_name(p, st, "local_block");
         emit_line(&p->e, "const int %s = (int)blockIdx.x - %lld;", c->block, (long long)first);
     } else if (c->g.tiles > 1) {

@@ -23,11 +23,13 @@
 #undef __constant__
 #undef __forceinline__
 #undef __launch_bounds__
+#undef __grid_constant__
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 /* Blocks run one after the other, so a static array can be the memory of the block that runs. The
  * section lets the library find all of them, to fill them anew for each block. */
 #define __shared__   static __attribute__((section("shim_shared")))
