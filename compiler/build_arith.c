@@ -344,16 +344,7 @@ static Value fold_numbers(Build *b, const Operator *o, Value x, Value y, Span at
 }
 
 static Value fold_bools(Op op, bool x, bool y) {
-    switch (op) {
-    case OP_and:
-        return value_bool(x && y);
-    case OP_or:
-        return value_bool(x || y);
-    case OP_eq:
-        return value_bool(x == y);
-    default:
-        return value_bool(x != y);
-    }
+    return value_bool(interp_number(op, DT_BOOL, 2, (const double[]){x, y}) != 0);
 }
 
 /* Sizes known only at run time: what stays a size, or is known in spite of that. */
@@ -387,14 +378,9 @@ static bool fold_sizes(Op op, Value x, Value y, Value *out) {
     case OP_floordiv:
         *out = value_int(n / m);
         return true;
-    case OP_eq:
-    case OP_ne:
-    case OP_lt:
-    case OP_le:
-        *out = fold_real(op, (double)n, (double)m);
-        return true;
     default:
-        return false;
+        *out = fold_real(op, (double)n, (double)m);
+        return op_info[op].flags & OPF_CMP;
     }
 }
 

@@ -108,15 +108,7 @@ void loop_losses(Build *b, LoopInfo *loop) {
 /* ---- what stops a gradient ---- */
 
 static const char *op_words(Op op) {
-    switch (op) {
-    case OP_eq:
-    case OP_ne:
-    case OP_lt:
-    case OP_le:
-        return "a comparison";
-    default:
-        return op_info[op].name;
-    }
+    return op_info[op].flags & OPF_CMP ? "a comparison" : op_info[op].name;
 }
 
 /* The nodes that the loss is made of, as a flag for each id. */

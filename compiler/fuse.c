@@ -67,7 +67,7 @@ static void start_map(Fuser *f, Node *n) {
 
 static void visit(Fuser *f, Node *n) {
     OpKind kind = op_info[n->op].kind;
-    if (n->op == OP_dot) {
+    if (kind == KIND_CONTRACT) {
         Group *g = fuse_new_group(f, GROUP_DOT, n, n->region);
         g->rows = shape_elements(&n->shape);
         g->count = fuse_leading_count(&n->shape);

@@ -32,14 +32,8 @@ static int64_t index_bound(const Fuser *f, const Node *n) {
     switch (n->op) {
     case OP_read:
         return home_bound(f, n->attr.home);
-    case OP_gather:
-    case OP_pick:
-        return index_bound(f, n->in[0]);
     case OP_batch:
         return n->attr.batch.source->limit;
-    case OP_argmax:
-    case OP_argmin:
-        return n->in[0]->shape.dim[n->attr.axis].n;
     case OP_iota:
         return n->shape.dim[n->attr.axis].n;
     case OP_permutation:
@@ -51,9 +45,12 @@ static int64_t index_bound(const Fuser *f, const Node *n) {
                    ? 0
                    : (int64_t)n->attr.constant.value + 1;
     default:
-        if (op_info[n->op].kind == KIND_MOVE && n->op != OP_concat && n->op != OP_pad)
+        if (op_info[n->op].flags & OPF_ARG)
+            return n->in[0]->shape.dim[n->attr.axis].n;
+        if (op_info[n->op].flags & OPF_VIEW ||
+            (n->op == OP_cast && dtype_is_int(n->in[0]->dtype)))
             return index_bound(f, n->in[0]);
-        return n->op == OP_cast && dtype_is_int(n->in[0]->dtype) ? index_bound(f, n->in[0]) : 0;
+        return 0;
     }
 }
 

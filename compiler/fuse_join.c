@@ -26,7 +26,7 @@ static bool uses_same_element(Fuser *f, const Group *g, const Node *n, Reach r) 
     if (ix_equal(r.flat, fuse_full_flat(f, g)))
         return true;
     /* another element of the same row is computed anew, from inputs and the row's reductions */
-    return op_info[r.node->op].kind == KIND_MAP && n->op == OP_pick &&
+    return op_info[r.node->op].kind == KIND_MAP && op_info[n->op].flags & OPF_LAST &&
            ix_equal(ix_div(f->scratch, r.flat, g->length), row);
 }
 

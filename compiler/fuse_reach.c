@@ -29,8 +29,9 @@ static void reach_input(Fuser *f, Node *in, const Ix *const *sub, ReachVec *out)
     fuse_reach(f, in, sub, out);
 }
 
-/* pick: the row of the element is known, its place in the row is not. */
-static void reach_pick(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
+/* A subscript of the last axis from data: the row of the element is known, its place in the row is
+ * not. */
+static void reach_place(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
     const Ix *at[MAX_RANK];
     int last = n->shape.rank;
     for (int d = 0; d < last; d++)
@@ -41,22 +42,27 @@ static void reach_pick(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *
     reach_input(f, n->in[1], sub, out);
 }
 
-static void reach_gather(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
+/* Of the first axis: any element of the table, one of the index. */
+static void reach_row(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
     reach_input(f, n->in[0], NULL, out);
     reach_input(f, n->in[1], sub, out);
 }
 
 void fuse_reach(Fuser *f, const Node *n, const Ix *const *sub, ReachVec *out) {
-    if (n->op == OP_pick && sub) {
-        reach_pick(f, n, sub, out);
-        return;
-    }
-    if ((n->op == OP_gather || n->op == OP_batch) && sub) {
-        if (n->op == OP_gather)
-            reach_gather(f, n, sub, out);
-        else
+    unsigned flags = op_info[n->op].flags;
+    if (sub && !(flags & OPF_OWN)) {
+        if (flags & OPF_LAST) {
+            reach_place(f, n, sub, out);
+            return;
+        }
+        if (flags & OPF_FIRST) {
+            reach_row(f, n, sub, out);
+            return;
+        }
+        if (op_info[n->op].attr == ATTR_SOURCE) {
             reach_input(f, n->in[0], sub, out);
-        return;
+            return;
+        }
     }
     for (int i = 0; i < n->nin; i++) {
         const Ix *at[MAX_RANK];

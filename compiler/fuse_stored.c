@@ -84,12 +84,11 @@ static void find_stored(Fuser *f) {
             if (n->in[k]->op == OP_read && n->in[k]->region != n->region &&
                 is_written(f, n->in[k]->attr.home))
                 f->crosses[n->in[k]->id] = f->stored[n->in[k]->id] = true;
-        if (n->op == OP_dot) {
+        bool contracts = op_info[n->op].kind == KIND_CONTRACT;
+        if (contracts || op_info[n->op].flags & OPF_TABLE)
             store_operand(f, n->in[0]);
+        if (contracts)
             store_operand(f, n->in[1]);
-        } else if (n->op == OP_gather || n->op == OP_slice_at) {
-            store_operand(f, n->in[0]);
-        }
     }
     for (int r = 0; r < f->compiler->program->regions.n; r++) {
         const Region *region = f->compiler->program->regions.at[r];

@@ -38,7 +38,7 @@ Node *grad_scale(Grad *gr, const Node *cause, Node *dy, Node *factor) {
 }
 
 bool grad_is_nonzero(const Node *n) {
-    while (op_info[n->op].kind == KIND_MOVE && n->nin == 1 && n->op != OP_pad)
+    while (op_info[n->op].flags & OPF_VIEW)
         n = n->in[0];
     if (n->op == OP_constant)
         return !n->attr.constant.data && n->attr.constant.value != 0;

@@ -68,64 +68,56 @@ static void dump_axes(Text *out, unsigned axes) {
 static void dump_attr(Text *out, const Node *n) {
     const Attr *a = &n->attr;
     int64_t perm[MAX_RANK];
-    switch (n->op) {
-    case OP_constant:
+    switch (op_info[n->op].attr) {
+    case ATTR_VALUE:
         if (a->constant.data)
             text_add(out, " data");
         else
             text_printf(out, " %.9g", a->constant.value);
         break;
-    case OP_read:
+    case ATTR_HOME:
         text_printf(out, " %s", a->home->path ? a->home->path : a->home->name);
         break;
-    case OP_scalar:
+    case ATTR_SCALAR:
         text_printf(out, " %s", a->scalar->name);
         break;
-    case OP_count:
+    case ATTR_COUNT:
         text_printf(out, " %s", a->count->name);
         break;
-    case OP_batch:
+    case ATTR_SOURCE:
         text_printf(out, " %s", a->batch.source->name);
         break;
-    case OP_iota:
-    case OP_concat:
-    case OP_argmax:
-    case OP_argmin:
-    case OP_slice_at:
-    case OP_put_at:
+    case ATTR_AXIS:
         text_printf(out, " axis=%d", a->axis);
         break;
-    case OP_cumsum:
+    case ATTR_SCAN:
         text_printf(out, " axis=%d%s", a->cumsum.axis, a->cumsum.reverse ? " reverse" : "");
         break;
-    case OP_sum:
-    case OP_prod:
-    case OP_max:
-    case OP_min:
-    case OP_sum_mul:
+    case ATTR_AXES:
         dump_axes(out, a->axes);
         break;
-    case OP_permute:
+    case ATTR_PERM:
         for (int i = 0; i < n->shape.rank; i++)
             perm[i] = a->perm[i];
         dump_list(out, "perm", perm, n->shape.rank);
         break;
-    case OP_slice:
+    case ATTR_SLICE:
         dump_list(out, "start", a->slice.start, n->shape.rank);
         dump_list(out, "step", a->slice.step, n->shape.rank);
         break;
-    case OP_pad:
+    case ATTR_PAD:
         dump_list(out, "lo", a->pad.lo, n->shape.rank);
         text_printf(out, " value=%.9g", a->pad.value);
         break;
-    case OP_dot:
+    case ATTR_DOT:
         text_add(out, a->dot.ta ? " ta" : "");
         text_add(out, a->dot.tb ? " tb" : "");
         break;
-    case OP_randint:
-        text_printf(out, " %lld..%lld", (long long)a->random.lo, (long long)a->random.hi);
+    case ATTR_RANDOM:
+        if (a->random.lo < a->random.hi)
+            text_printf(out, " %lld..%lld", (long long)a->random.lo, (long long)a->random.hi);
         break;
-    default:
+    case ATTR_NONE:
         break;
     }
 }

@@ -76,7 +76,10 @@ enum {
     OPF_LAST = 512,
     OPF_OWN = 1024,
     OPF_WHOLE = 2048,
-    OPF_FN = 4096
+    OPF_FN = 4096,
+    OPF_TABLE = 8192,
+    OPF_VIEW = 16384,
+    OPF_BITS = 15 /* above them: the AttrKind */
 };
 
 typedef enum Op {
@@ -93,22 +96,53 @@ typedef struct Home Home;     /* program.h: storage that outlives a region */
 typedef struct Scalar Scalar; /* program.h: a host value handed to a region */
 typedef struct DataSource DataSource; /* program.h */
 
+typedef struct Ix Ix; /* loop.h */
+
 /* What a gradient rule gets: y = op(in…), dy is the gradient of y. It adds to the gradients of its
  * inputs. */
 typedef struct Grad Grad;
+
+/* An index rule: the subscripts of the input that the element `sub` of n is; false: not known, or
+ * not of one input. */
+typedef bool IndexRule(Arena *a, const Node *n, const Ix *const *sub, const Ix **out);
+
+/* The value that joining by a reduction leaves as it is. */
+typedef enum Neutral { NEUTRAL_ZERO, NEUTRAL_ONE, NEUTRAL_LEAST, NEUTRAL_MOST } Neutral;
+
+/* Which member of an op's attributes counts. */
+typedef enum AttrKind {
+    ATTR_NONE,
+    ATTR_VALUE,
+    ATTR_HOME,
+    ATTR_SCALAR,
+    ATTR_COUNT,
+    ATTR_SOURCE,
+    ATTR_AXIS,
+    ATTR_AXES,
+    ATTR_SCAN,
+    ATTR_PERM,
+    ATTR_SLICE,
+    ATTR_PAD,
+    ATTR_DOT,
+    ATTR_RANDOM
+} AttrKind;
 
 typedef struct OpInfo {
     const char *name;
     int args;
     OpKind kind;
     unsigned flags;
+    AttrKind attr;
     void (*shape)(Node *n); /* sets dtype and shape; bug() on a graph that is wrong */
     void (*grad)(Grad *gr, Node *n, Node *dy);
-    const char *form, *form64;
+    const char *form, *form64; /* MAP */
+    IndexRule *index;          /* MOVE */
+    Op join;                   /* REDUCE */
+    Neutral neutral;           /* REDUCE */
 } OpInfo;
 extern const OpInfo op_info[OP_N];
 
-/* Typed attributes; which member counts is fixed by the op. */
+/* Typed attributes; which member counts is fixed by the op (OpInfo.attr). */
 typedef union Attr {
     /* one value for all elements, or one each (row-major) */
     struct { double value; const double *data; } constant;

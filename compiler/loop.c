@@ -346,40 +346,26 @@ void nest_transpose(Nest *n, const Buffer *b, const Ix *const *sub, int64_t step
     st->from_step = from_step;
 }
 
-double reduce_neutral(Op op, DType t) {
-    switch (op) {
-    case OP_sum:
-    case OP_sum_mul:
-        return 0;
-    case OP_prod:
-        return 1;
-    default: {
-        double most = t == DT_I32    ? INT32_MAX
-                      : t == DT_U8   ? 255
-                      : t == DT_BOOL ? 1
-                                     : (double)INFINITY;
-        if (t == DT_I64)
-            most = 9007199254740992.0;
-        double least = t == DT_U8 || t == DT_BOOL ? 0 : t == DT_I32 ? INT32_MIN : -most;
-        return op == OP_min ? most : least;
-    }
-    }
+/* Of the values that a reduction starts with; infinite where the type has it. */
+static double most_of(DType t) {
+    return t == DT_I32    ? INT32_MAX
+           : t == DT_I64  ? 9007199254740992.0
+           : t == DT_U8   ? 255
+           : t == DT_BOOL ? 1
+                          : (double)INFINITY;
 }
 
-Op reduce_join(Op op) {
-    switch (op) {
-    case OP_sum:
-    case OP_sum_mul:
-        return OP_add;
-    case OP_prod:
-        return OP_mul;
-    case OP_max:
-        return OP_maximum;
-    case OP_min:
-        return OP_minimum;
-    default:
-        bug("%s has no operation that joins two values", op_info[op].name);
-    }
+static double least_of(DType t) {
+    return t == DT_U8 || t == DT_BOOL ? 0 : t == DT_I32 ? INT32_MIN : -most_of(t);
+}
+
+double reduce_neutral(Op op, DType t) {
+    Neutral neutral = op_info[op].neutral;
+    if (op_info[op].kind != KIND_REDUCE)
+        bug("%s is no reduction", op_info[op].name);
+    return neutral == NEUTRAL_LEAST  ? least_of(t)
+           : neutral == NEUTRAL_MOST ? most_of(t)
+                                     : neutral == NEUTRAL_ONE;
 }
 
 Local *nest_accumulator(Nest *n, const char *name, Op op, DType t) {

@@ -27,7 +27,6 @@
 
 #include "lower.h"
 
-typedef struct Ix Ix;
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
 
@@ -249,9 +248,8 @@ void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
 LoopVar *nest_var_at(const Nest *n,
                      int depth); /* variable of the loop whose block open[depth] is, or NULL */
 
-/* Neutral element of sum, prod, max, min for a type; the map op that joins two of its values. */
+/* The value of the type that a reduction starts with. */
 double reduce_neutral(Op op, DType t);
-Op reduce_join(Op op);
 
 /* Every const Dim of a fixed extent. */
 Dim dim_fixed(int64_t n);

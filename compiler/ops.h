@@ -9,22 +9,28 @@
  *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
  *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, ARG
  *           gives a subscript of its one axis, FIRST and LAST: input 1 holds subscripts of the
- *           first, the last axis of input 0, OWN is a kernel of its own, WHOLE rounds, so that a
- *           whole number stays what it is, FN is called by its name: sqrt(x), minimum(x, y)
+ *           first, the last axis of input 0, TABLE input 0 is read from memory, VIEW each element
+ *           is one of input 0, OWN is a kernel of its own, WHOLE rounds, so that a whole number
+ *           stays what it is, FN is called by its name: sqrt(x), minimum(x, y); AT(x) the member
+ *           of Attr that it has: ATTR_x
  *   shape   shape_rule_<shape>() computes and checks dtype and shape
  *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
- *   form    text for lanes of f32 and for integers: %0 %1 %2 are the arguments
- *   form64  text for one lane of f64, and for numbers of the host, where it differs, else NULL
+ * and by kind:
+ *   MAP     form is the text for lanes of f32 and for integers, %0 %1 %2 are the arguments; form64
+ *           the text for one lane of f64 and for numbers of the host where it differs, else NULL
+ *   REDUCE  form is the map that joins two values, form64 what joining leaves as it is: ZERO, ONE,
+ *           LEAST or MOST (of the type)
+ *   MOVE    index_rule_<form>() finds the element of the input; `none` with OWN
  */
 
 /* leaves */
-OP(constant,    0, LEAF,     0,            constant,  leaf,      NULL, NULL)
-OP(read,        0, LEAF,     0,            read,      leaf,      NULL, NULL)
-OP(scalar,      0, LEAF,     0,            scalar,    leaf,      NULL, NULL)
-OP(count,       0, LEAF,     0,            count,     leaf,      NULL, NULL)
-OP(iota,        0, LEAF,     0,            iota,      leaf,      NULL, NULL)
+OP(constant,    0, LEAF,     AT(VALUE),    constant,  leaf,      NULL, NULL)
+OP(read,        0, LEAF,     AT(HOME),     read,      leaf,      NULL, NULL)
+OP(scalar,      0, LEAF,     AT(SCALAR),   scalar,    leaf,      NULL, NULL)
+OP(count,       0, LEAF,     AT(COUNT),    count,     leaf,      NULL, NULL)
+OP(iota,        0, LEAF,     AT(AXIS),     iota,      leaf,      NULL, NULL)
 /* rows of a data source, chosen by an i32 index vector: [B] -> [B, row...] */
-OP(batch,       1, INDEXED,  0,            batch,     leaf,      NULL, NULL)
+OP(batch,       1, INDEXED,  AT(SOURCE),   batch,     leaf,      NULL, NULL)
 
 /* one argument */
 OP(cast,        1, MAP,      0,            cast,      cast,      "", NULL)
@@ -81,48 +87,48 @@ OP(where,       3, MAP,      0,            where,     where,     "sel_v(%0, %1, 
 OP(fma,         3, MAP,      0,            real,      fma,       "fma_v(%0, %1, %2)", "fma(%0, %1, %2)")
 
 /* reductions over the axes of the attribute; the result loses them */
-OP(sum,         1, REDUCE,   COMM | ASSOC, reduce,    sum,       NULL, NULL)
-OP(prod,        1, REDUCE,   COMM | ASSOC, reduce,    prod,      NULL, NULL)
-OP(max,         1, REDUCE,   COMM | ASSOC, reduce,    max,       NULL, NULL)
-OP(min,         1, REDUCE,   COMM | ASSOC, reduce,    min,       NULL, NULL)
+OP(sum,         1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    sum,       add, ZERO)
+OP(prod,        1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    prod,      mul, ONE)
+OP(max,         1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    max,       maximum, LEAST)
+OP(min,         1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    min,       minimum, MOST)
 /* the sum of the products of two inputs, each added by one fma; products.c makes it */
-OP(sum_mul,     2, REDUCE,   0,            sum_mul,   sum_mul,   NULL, NULL)
+OP(sum_mul,     2, REDUCE,   AT(AXES),     sum_mul,   sum_mul,   add, ZERO)
 /* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin) */
-OP(argmax,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)
-OP(argmin,      1, REDUCE,   FLAT | ARG,   argreduce, none,      NULL, NULL)
+OP(argmax,      1, REDUCE,   FLAT | ARG | AT(AXIS), argreduce, none,      maximum, LEAST)
+OP(argmin,      1, REDUCE,   FLAT | ARG | AT(AXIS), argreduce, none,      minimum, MOST)
 
 /* index maps */
-OP(reshape,     1, MOVE,     0,            reshape,   reshape,   NULL, NULL)
-OP(permute,     1, MOVE,     0,            permute,   permute,   NULL, NULL)
-OP(broadcast,   1, MOVE,     0,            broadcast, broadcast, NULL, NULL)
-OP(slice,       1, MOVE,     0,            slice,     slice,     NULL, NULL)
-OP(pad,         1, MOVE,     OWN,          pad,       pad,       NULL, NULL)
-OP(concat,     -1, MOVE,     OWN,          concat,    concat,    NULL, NULL)
+OP(reshape,     1, MOVE,     VIEW,         reshape,   reshape,   reshape, NULL)
+OP(permute,     1, MOVE,     VIEW | AT(PERM), permute,   permute,   permute, NULL)
+OP(broadcast,   1, MOVE,     VIEW,         broadcast, broadcast, broadcast, NULL)
+OP(slice,       1, MOVE,     VIEW | AT(SLICE), slice,     slice,     slice, NULL)
+OP(pad,         1, MOVE,     OWN | AT(PAD), pad,       pad,       none, NULL)
+OP(concat,     -1, MOVE,     OWN | AT(AXIS), concat,    concat,    none, NULL)
 /* a slice of fixed length along one axis that starts at a run-time i32 scalar; and its mirror:
  * base with the piece put in */
-OP(slice_at,    2, INDEXED,  0,            slice_at,  slice_at,  NULL, NULL)
-OP(put_at,      3, INDEXED,  OWN,          put_at,    put_at,    NULL, NULL)
+OP(slice_at,    2, INDEXED,  TABLE | VIEW | AT(AXIS), slice_at,  slice_at,  NULL, NULL)
+OP(put_at,      3, INDEXED,  OWN | AT(AXIS), put_at,    put_at,    NULL, NULL)
 
 /* [b, m, k] x [b, k, n] -> [b, m, n]; ta, tb say which operand lies transposed */
-OP(dot,         2, CONTRACT, 0,            dot,       dot,       NULL, NULL)
+OP(dot,         2, CONTRACT, AT(DOT),      dot,       dot,       NULL, NULL)
 
 /* indices that come from data (i32) */
 /* x [d, rest...], index [i...] -> [i..., rest...] */
-OP(gather,      2, INDEXED,  FIRST,        gather,    gather,    NULL, NULL)
+OP(gather,      2, INDEXED,  FIRST | TABLE | VIEW, gather,    gather,    NULL, NULL)
 /* x [i..., d], index [i...] -> [i...]: one element of each row */
-OP(pick,        2, INDEXED,  LAST,         pick,      pick,      NULL, NULL)
+OP(pick,        2, INDEXED,  LAST | VIEW,  pick,      pick,      NULL, NULL)
 /* base [d, rest...], index [i...], update [i..., rest...]: base with every update added at its row,
  * positions ascending */
 OP(scatter_add, 3, INDEXED,  FIRST | OWN,  scatter_add, scatter_add, NULL, NULL)
 /* running sum along one axis */
-OP(cumsum,      1, SCAN,     OWN,          scan,      cumsum,    NULL, NULL)
+OP(cumsum,      1, SCAN,     OWN | AT(SCAN), scan,      cumsum,    NULL, NULL)
 
 /* random numbers; the input is the execution number (i32 scalar) */
-OP(rand,        1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
-OP(randn,       1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
-OP(randint,     1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
+OP(rand,        1, RANDOM,   COSTLY | FLAT | AT(RANDOM), random,    none,      NULL, NULL)
+OP(randn,       1, RANDOM,   COSTLY | FLAT | AT(RANDOM), random,    none,      NULL, NULL)
+OP(randint,     1, RANDOM,   COSTLY | FLAT | AT(RANDOM), random,    none,      NULL, NULL)
 /* a random order of 0..n-1 (i32) */
-OP(permutation, 1, RANDOM,   COSTLY | FLAT, random,   none,      NULL, NULL)
+OP(permutation, 1, RANDOM,   COSTLY | FLAT | AT(RANDOM), random,    none,      NULL, NULL)
 
 /* sets the fault word when the scalar is not finite, and gives it. Writes to homes come after it */
 OP(check,       1, EFFECT,   0,            same,      check,     NULL, NULL)

@@ -11,7 +11,7 @@
  * in between. */
 static DataSource *source_of(const Node *n) {
     for (;;) {
-        bool same_values = op_info[n->op].kind == KIND_MOVE && n->nin == 1 && n->op != OP_pad;
+        bool same_values = op_info[n->op].kind == KIND_MOVE && op_info[n->op].flags & OPF_VIEW;
         if (n->op == OP_batch)
             return n->attr.batch.source;
         if (!same_values && n->op != OP_cast && n->op != OP_stop)

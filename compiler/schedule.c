@@ -47,10 +47,6 @@ int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
     return opened;
 }
 
-double sched_arg_start(Op op, DType t) {
-    return reduce_neutral(op == OP_argmax ? OP_max : OP_min, t);
-}
-
 void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index) {
     Arena *a = s->arena;
     const Expr *b = expr_local(a, best, NULL);

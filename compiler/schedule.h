@@ -129,7 +129,6 @@ int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub);
 /* The best element so far of an argmax or argmin: `best` and `at` are variables, e the element
  * number `index`. */
 void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index);
-double sched_arg_start(Op op, DType t);
 
 /* A buffer for a kernel's partial results, used in this region only. */
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);

@@ -35,7 +35,7 @@ static void add_row(Columns *c, Local *const *to, const Ix *row) {
         ix_unflat(s->arena, &n->in[0]->shape, row_major(s, c->outer, row, c->column), sub);
         const Expr *sum = expr_local(s->arena, to[k], NULL), *e = value_at(s, n->in[0], sub);
         sum = n->nin > 1 ? expr_fma(s->arena, e, value_at(s, n->in[1], sub), sum)
-                         : expr_binary(s->arena, reduce_join(n->op), sum, e);
+                         : expr_binary(s->arena, op_info[n->op].join, sum, e);
         nest_set(s->nest, to[k++], NULL, sum);
     }
 }
@@ -78,7 +78,7 @@ static void reduce_columns(Columns *c) {
         if (!is_reduction(node))
             continue;
         const Expr *sum =
-            expr_binary(s->arena, reduce_join(node->op), expr_local(s->arena, c->total[k], NULL),
+            expr_binary(s->arena, op_info[node->op].join, expr_local(s->arena, c->total[k], NULL),
                         expr_local(s->arena, part[k], NULL));
         nest_set(s->nest, c->total[k++], NULL, sum);
     }

@@ -286,7 +286,7 @@ static void schedule_arg(Sched *s, const Node *n) {
     const Shape *in = &n->in[0]->shape;
     DType t = n->in[0]->dtype;
     Axis x = open_axis(s, in, n->attr.axis);
-    Local *best = variable(s, x.inner > 1, "best", t, sched_arg_start(n->op, t));
+    Local *best = variable(s, x.inner > 1, "best", t, reduce_neutral(n->op, t));
     Local *at = variable(s, x.inner > 1, "at", DT_I32, 0);
     Dim length = in->dim[n->attr.axis];
     if (length.count)
@@ -300,30 +300,18 @@ static void schedule_arg(Sched *s, const Node *n) {
     close(s, x.opened);
 }
 
+/* By op: those with the flag OWN, and argmax and argmin over an axis that is not the last. */
+static void (*const nests[OP_N])(Sched *, const Node *) = {
+    [OP_concat] = schedule_concat, [OP_pad] = schedule_pad,
+    [OP_put_at] = schedule_put_at, [OP_scatter_add] = schedule_scatter_add,
+    [OP_cumsum] = schedule_cumsum, [OP_argmax] = schedule_arg,
+    [OP_argmin] = schedule_arg,
+};
+
 void schedule_other(Sched *s) {
     const Node *n = s->group->anchor;
     s->kernel->flops = (double)shape_elements(&n->shape);
-    switch (n->op) {
-    case OP_concat:
-        schedule_concat(s, n);
-        return;
-    case OP_pad:
-        schedule_pad(s, n);
-        return;
-    case OP_put_at:
-        schedule_put_at(s, n);
-        return;
-    case OP_scatter_add:
-        schedule_scatter_add(s, n);
-        return;
-    case OP_cumsum:
-        schedule_cumsum(s, n);
-        return;
-    case OP_argmax:
-    case OP_argmin:
-        schedule_arg(s, n);
-        return;
-    default:
+    if (!nests[n->op])
         bug("%s has no kernel of its own", op_info[n->op].name);
-    }
+    nests[n->op](s, n);
 }

@@ -94,7 +94,7 @@ static bool needs(Rows *r, const Node *n, const Node *m) {
         return true;
     if (is_outside(r, n) || (is_member(r, n) && is_reduction(n)))
         return false;
-    for (int i = n->op == OP_pick; i < n->nin; i++) {
+    for (int i = op_info[n->op].flags & OPF_LAST ? 1 : 0; i < n->nin; i++) {
         const Node *x = n->in[i];
         bool kept = x != m && is_member(r, x) && is_full(r->s->group, x) && is_costly(r, x) &&
                     phase_of(r, x) <= phase_of(r, m);
@@ -194,7 +194,7 @@ static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *elem
 static const char *result_name(const Node *n) {
     if (n->name)
         return n->name;
-    return reduce_join(n->op) == OP_add ? "total" : n->op == OP_max ? "top" : "result";
+    return op_info[n->op].join == OP_add ? "total" : n->op == OP_max ? "top" : "result";
 }
 
 static void start_all(Rows *r, int phase, Local **acc) {
@@ -367,7 +367,7 @@ static void arg_loops(Rows *r, int phase) {
         if (!is_arg(n) || !reduces_in(r, n, phase))
             continue;
         DType t = n->in[0]->dtype;
-        Local *best = nest_var(s->nest, "best", expr_const(s->arena, t, sched_arg_start(n->op, t)));
+        Local *best = nest_var(s->nest, "best", expr_const(s->arena, t, reduce_neutral(n->op, t)));
         Local *at = nest_var(s->nest, n->name ? n->name : "at", expr_const(s->arena, DT_I32, 0));
         Dim length = {s->group->length, s->group->length_count};
         const Ix *j = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "j", length));

@@ -49,33 +49,12 @@ void value_subscripts(Sched *s, const Shape *from, const Ix *const *sub, const N
 }
 
 bool input_subscripts(Arena *a, const Node *n, int i, const Ix *const *sub, const Ix **out) {
-    const Shape *in = &n->in[i]->shape;
     OpKind kind = op_info[n->op].kind;
-    if (kind == KIND_MAP || kind == KIND_EFFECT) {
-        for (int d = 0; d < in->rank; d++)
-            out[d] = sub[d];
-        return true;
-    }
-    switch (n->op) {
-    case OP_reshape:
-        reshape_subscripts(a, &n->shape, sub, in, out);
-        return true;
-    case OP_permute:
-        for (int d = 0; d < in->rank; d++)
-            out[n->attr.perm[d]] = sub[d];
-        return true;
-    case OP_broadcast:
-        for (int d = 0; d < in->rank; d++)
-            out[d] = in->dim[d].n == 1 && n->shape.dim[d].n != 1 ? ix_const(a, 0) : sub[d];
-        return true;
-    case OP_slice:
-        for (int d = 0; d < in->rank; d++)
-            out[d] =
-                ix_offset(a, ix_scale(a, sub[d], n->attr.slice.step[d]), n->attr.slice.start[d]);
-        return true;
-    default:
-        return false;
-    }
+    if (kind != KIND_MAP && kind != KIND_EFFECT)
+        return kind == KIND_MOVE && op_info[n->op].index(a, n, sub, out);
+    for (int d = 0; d < n->in[i]->shape.rank; d++)
+        out[d] = sub[d];
+    return true;
 }
 
 /* ---- bindings ---- */
@@ -249,12 +228,12 @@ static const Expr *indexed_at(Sched *s, const Node *n, const Ix *const *sub) {
     const Node *x = n->in[0];
     const Ix *at[MAX_RANK];
     int rank = x->shape.rank;
-    if (n->op == OP_gather) {
+    if (op_info[n->op].flags & OPF_FIRST) {
         int ni = n->in[1]->shape.rank;
         at[0] = sched_index(s, n, n->in[1], sub, x->shape.dim[0].n);
         for (int d = 1; d < rank; d++)
             at[d] = sub[ni + d - 1];
-    } else if (n->op == OP_pick) {
+    } else if (op_info[n->op].flags & OPF_LAST) {
         for (int d = 0; d + 1 < rank; d++)
             at[d] = sub[d];
         at[rank - 1] = sched_index(s, n, n->in[1], sub, x->shape.dim[rank - 1].n);

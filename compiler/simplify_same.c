@@ -19,61 +19,49 @@ static Parts attr_parts(const Node *n) {
     const Attr *a = &n->attr;
     Parts p = {0};
     size_t rank = (size_t)n->shape.rank;
-    switch (n->op) {
-    case OP_constant:
+    switch (op_info[n->op].attr) {
+    case ATTR_VALUE:
         if (a->constant.data)
             part(&p, a->constant.data, sizeof(double) * (size_t)shape_elements(&n->shape));
         else
             part(&p, &a->constant.value, sizeof a->constant.value);
         break;
-    case OP_read:
-    case OP_scalar:
-    case OP_count:
-    case OP_batch: /* a pointer, all of them */
+    case ATTR_HOME:
+    case ATTR_SCALAR:
+    case ATTR_COUNT:
+    case ATTR_SOURCE: /* a pointer, all of them */
         part(&p, &a->home, sizeof a->home);
         break;
-    case OP_iota:
-    case OP_concat:
-    case OP_argmax:
-    case OP_argmin:
-    case OP_slice_at:
-    case OP_put_at:
+    case ATTR_AXIS:
         part(&p, &a->axis, sizeof a->axis);
         break;
-    case OP_cumsum:
+    case ATTR_SCAN:
         part(&p, &a->cumsum.axis, sizeof a->cumsum.axis);
         part(&p, &a->cumsum.reverse, sizeof a->cumsum.reverse);
         break;
-    case OP_sum:
-    case OP_prod:
-    case OP_max:
-    case OP_min:
-    case OP_sum_mul:
+    case ATTR_AXES:
         part(&p, &a->axes, sizeof a->axes);
         break;
-    case OP_permute:
+    case ATTR_PERM:
         part(&p, a->perm, rank * sizeof *a->perm);
         break;
-    case OP_slice:
+    case ATTR_SLICE:
         part(&p, a->slice.start, rank * sizeof *a->slice.start);
         part(&p, a->slice.step, rank * sizeof *a->slice.step);
         break;
-    case OP_pad:
+    case ATTR_PAD:
         part(&p, a->pad.lo, rank * sizeof *a->pad.lo);
         part(&p, &a->pad.value, sizeof a->pad.value);
         break;
-    case OP_dot:
+    case ATTR_DOT:
         part(&p, &a->dot, sizeof a->dot);
         break;
-    case OP_rand:
-    case OP_randn:
-    case OP_randint:
-    case OP_permutation:
+    case ATTR_RANDOM:
         part(&p, &a->random.place, sizeof a->random.place);
         part(&p, &a->random.lo, sizeof a->random.lo);
         part(&p, &a->random.hi, sizeof a->random.hi);
         break;
-    default:
+    case ATTR_NONE:
         break;
     }
     return p;

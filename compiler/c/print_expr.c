@@ -599,12 +599,12 @@ void print_join(Printer *p, Op op, const char *at, const Expr *value) {
     if (p->lanes)
         y = primary(print_text(p, "%s(first8(%s), %s, %s)", t == DT_F32 ? "sel8" : "sel8i",
                                p->lanes, y.s, print_constant(p, t, reduce_neutral(op, t), true)));
-    char sign = t == DT_BOOL ? 0 : update_sign(reduce_join(op));
+    char sign = t == DT_BOOL ? 0 : update_sign(op_info[op].join);
     if (sign)
         emit_line(&p->e, "%s %c= %s;", at, sign, y.s);
     else
         emit_line(&p->e, "%s = %s;", at,
-                  fill_form(p, form_of(reduce_join(op), t, !p->one), t,
+                  fill_form(p, form_of(op_info[op].join, t, !p->one), t,
                             (Piece[]){primary(at), y}, !p->one)
                       .s);
 }
