@@ -32,8 +32,8 @@ bool settings_want(const Settings *s, const char *target);
 /* false: a message was printed; exit code 1. */
 bool driver_arguments(Arena *a, int argc, char **argv, Arguments *out);
 
-/* Compiles C text to the program `to` through the system's compiler ($CC, else cc) and reports what
- * fails. */
+/* Compiles text to the program `to` and reports what fails: C through the system's compiler ($CC,
+ * else cc), CUDA through nvcc ($NVCC, else on the PATH, else /usr/local/cuda/bin/nvcc). */
 int driver_build(Compiler *c, const char *text, const char *to);
 /* The same with the program in the cache, then becomes that program; returns only when that fails.
  */

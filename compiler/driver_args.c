@@ -12,7 +12,7 @@ static const char help[] =
     "  nnc run model.nn                     compile and train; data is looked for beside model.nn\n"
     "  nnc run model.nn -- TASK --lr 0.01   the same with arguments for the trainer (-- --help)\n"
     "  nnc check model.nn                   errors and warnings only\n"
-    "  nnc build model.nn -o model          the trainer as a program\n"
+    "  nnc build model.nn -o model          the trainer as a program, made by $CC, or by $NVCC\n"
     "  nnc model.nn --target c -o model.c   the trainer as one C file; cc -O2 model.c -lm "
     "-pthread\n"
     "\n"
@@ -215,8 +215,8 @@ static bool check_arguments(const Arguments *a) {
         return wrong("this target is for nnc run:", s->target);
     if (!oracle && !known_targets(s))
         return wrong("--target takes c, cuda or cuda,c (and ref), found", s->target);
-    if (settings_want(s, "cuda") && a->command != COMMAND_EMIT && a->command != COMMAND_CHECK)
-        return wrong("nnc writes a file that nvcc compiles, and no more, for target", s->target);
+    if (settings_want(s, "cuda") && a->command == COMMAND_LOCKSTEP)
+        return wrong("lockstep takes traces of all targets, and no option", "--target");
     if (a->command == COMMAND_LOCKSTEP && !a->trace)
         return wrong("lockstep needs the folder of a trace of", s->input);
     if (a->seeded && a->command == COMMAND_RUN)

@@ -1,6 +1,6 @@
-/* driver_exec.c: runs the C compiler and the trainer.
+/* driver_exec.c: runs the compiler of the text, a C compiler or nvcc, and the trainer.
  *
- * The cache (~/.cache/nnc, $XDG_CACHE_HOME/nnc) holds NAME-HASH.c and NAME-HASH; the text is
+ * The cache (~/.cache/nnc, $XDG_CACHE_HOME/nnc) holds NAME-HASH.c or .cu and NAME-HASH; the text is
  * compared as a whole, so a hash that two texts share costs a compilation and never runs the wrong
  * program.
  */
@@ -22,14 +22,41 @@ static int environment_error(const char *what, const char *about) {
     return EXIT_ENVIRONMENT;
 }
 
-static const char *compiler_name(void) {
-    const char *cc = getenv("CC");
-    return cc && *cc ? cc : "cc";
+/* ---- the compiler of the text ---- */
+
+static const char *variable(const char *name, const char *otherwise) {
+    const char *value = getenv(name);
+    return value && *value ? value : otherwise;
 }
 
-/* ---- the C compiler ---- */
+static bool is_on_path(Arena *a, const char *program) {
+    const char *path = variable("PATH", "");
+    for (size_t n; *path; path += n + (path[n] == ':')) {
+        n = strcspn(path, ":");
+        if (access(arena_printf(a, "%.*s/%s", (int)n, path, program), X_OK) == 0)
+            return true;
+    }
+    return false;
+}
 
-/* While the C compiler works, signals that end nnc are waited for, so that what it leaves is
+/* NULL with a message: there is none. */
+static const char *find_nvcc(Arena *a) {
+    const char *usual = "/usr/local/cuda/bin/nvcc", *named = variable("NVCC", NULL);
+    if (named)
+        return named;
+    if (is_on_path(a, "nvcc"))
+        return "nvcc";
+    if (access(usual, X_OK) == 0)
+        return usual;
+    fprintf(stderr, "nnc: no nvcc on the PATH, none is '%s', and NVCC names none\n", usual);
+    return NULL;
+}
+
+static const char *find_compiler(const Compiler *c) {
+    return c->gpu ? find_nvcc(c->arena) : variable("CC", "cc");
+}
+
+/* While the compiler works, signals that end nnc are waited for, so that what it leaves is
  * removed first. */
 typedef struct Guard {
     sigset_t signals, before;
@@ -103,23 +130,29 @@ static FILE *unnamed_file(const char *text) {
 }
 
 /* Through a temporary name, so that a broken compilation leaves no program behind. */
-static int compile(Compiler *c, int source, const char *to, Guard *g) {
+static int compile(Compiler *c, const char *compiler, int source, const char *to, Guard *g) {
     char *made = arena_printf(c->arena, "%s.%ld.tmp", to, (long)getpid());
-    const char *command[14] = {compiler_name(), "-O2", "-Wno-psabi", "-o", made, "-x", "c", "-",
-                               "-x", "none", "-lm", "-pthread", c->program->uses_gz ? "-lz" : NULL};
-    int status = run_and_wait((char *const *)(uintptr_t)command, source, g);
+    const char *gz = c->program->uses_gz ? "-lz" : NULL;
+    const char *cc[] = {compiler, "-O2",  "-Wno-psabi", "-o",       made, "-x", "c",
+                        "-",      "-x",   "none",       "-lm", "-pthread", gz,  NULL};
+    /* sm_80 and its PTX: every GPU that a trainer takes; the flags are those of equal bits. */
+    const char *nvcc[] = {compiler,     "-O2",       "-std=c++17",  "-arch=sm_80",
+                          "-fmad=false", "-ftz=true", "-Xcompiler", "-Wno-psabi",
+                          "-o",          made,        "-x",          "cu",
+                          "-",           gz,          NULL};
+    int status = run_and_wait((char *const *)(uintptr_t)(c->gpu ? nvcc : cc), source, g);
     if (status == 0 && !g->ended_by && rename(made, to) == 0)
         return EXIT_DONE;
     if (status == 0 && !g->ended_by)
         environment_error("write", to);
     else if (status > 0 && !g->ended_by)
-        fprintf(stderr, "nnc: %s could not compile the trainer of '%s'\n", compiler_name(),
+        fprintf(stderr, "nnc: %s could not compile the trainer of '%s'\n", compiler,
                 c->settings.input);
     unlink(made);
     return EXIT_ENVIRONMENT;
 }
 
-int driver_build(Compiler *c, const char *text, const char *to) {
+static int build(Compiler *c, const char *compiler, const char *text, const char *to) {
     struct stat st;
     if (stat(to, &st) == 0 && !S_ISREG(st.st_mode)) {
         fprintf(stderr, "nnc: cannot write '%s': it is there and not a file\n", to);
@@ -130,10 +163,15 @@ int driver_build(Compiler *c, const char *text, const char *to) {
         return environment_error("write a temporary file for", c->settings.input);
     Guard g;
     guard_begin(&g);
-    int status = compile(c, fileno(source), to, &g);
+    int status = compile(c, compiler, fileno(source), to, &g);
     fclose(source);
     guard_end(&g);
     return status;
+}
+
+int driver_build(Compiler *c, const char *text, const char *to) {
+    const char *compiler = find_compiler(c);
+    return compiler ? build(c, compiler, text, to) : EXIT_ENVIRONMENT;
 }
 
 /* ---- cache ---- */
@@ -157,10 +195,10 @@ static bool holds(Arena *a, const char *path, const char *text) {
     return old && n == strlen(text) && memcmp(old, text, n) == 0;
 }
 
-/* The C compiler is part of the key: $CC may change between two runs. */
-static uint32_t key_of(const char *text) {
+/* The compiler is part of the key: $CC may change between two runs. */
+static uint32_t key_of(const char *text, const char *compiler) {
     uint32_t h = hash_bytes(HASH_START, text, strlen(text));
-    return hash_bytes(h, compiler_name(), strlen(compiler_name()));
+    return hash_bytes(h, compiler, strlen(compiler));
 }
 
 static const char *folder_of(Arena *a, const char *path) {
@@ -191,17 +229,19 @@ static int become(Compiler *c, const char *program, const Arguments *args) {
 }
 
 int driver_run_cached(Compiler *c, const char *text, const Arguments *args) {
-    const char *folder = cache_folder(c->arena);
+    const char *compiler = find_compiler(c), *folder = cache_folder(c->arena);
+    if (!compiler)
+        return EXIT_ENVIRONMENT;
     if (!folder)
         return environment_error("make a cache for", c->settings.input);
     const char *program =
-        arena_printf(c->arena, "%s/%s-%08x", folder, c->program->name, key_of(text));
-    const char *source = arena_printf(c->arena, "%s.c", program);
+        arena_printf(c->arena, "%s/%s-%08x", folder, c->program->name, key_of(text, compiler));
+    const char *source = arena_printf(c->arena, "%s.%s", program, c->gpu ? "cu" : "c");
     if (access(program, X_OK) != 0 || !holds(c->arena, source, text)) {
         unlink(program); /* so that a program always belongs to the text beside it */
         if (!write_file(source, text, strlen(text)))
             return environment_error("write", source);
-        int status = driver_build(c, text, program);
+        int status = build(c, compiler, text, program);
         if (status != EXIT_DONE)
             return status;
     }

@@ -42,6 +42,29 @@ says 1 "'--ref'" run d.nn --ref f32
 says 1 "'--ref'" d.nn --ref f32
 says 1 "nnc: error: -D foo=3" check d.nn -D foo=3
 says 0 done run d.nn --target ref --ref f32
+says 1 "no option '--target'" lockstep d.nn trace --target cuda
+
+# For a GPU the compiler is nvcc, with the flags that bits need. This one makes a program that says
+# how it was called.
+cat >nvcc <<'END'
+#!/bin/sh
+echo "$*" >called
+while [ "$1" != -o ]; do shift; done
+grep -q '^__global__' && printf '#!/bin/sh\necho "on a GPU: $*"\n' >"$2" && chmod +x "$2"
+END
+chmod +x nvcc
+for command in "build d.nn -o gpu" "run d.nn"; do
+    # shellcheck disable=SC2086 # words
+    XDG_CACHE_HOME=$work/cache NVCC=./nvcc "$NNC" $command --target cuda >out 2>&1 ||
+        wrong "nnc $command --target cuda: $(cat out)"
+    grep -q -- "-arch=sm_80 -fmad=false -ftz=true .*-x cu -" called || wrong "nvcc $(cat called)"
+    rm called
+done
+grep -q 'on a GPU: --data' out || wrong "nnc run --target cuda runs something else: $(cat out)"
+./gpu >/dev/null || wrong "nnc build --target cuda makes no program"
+NVCC=./nowhere says 2 "cannot run './nowhere'" build d.nn --target cuda
+NVCC=./nowhere says 2 "cannot run './nowhere'" run d.nn --target cuda,c
+[ -x /usr/local/cuda/bin/nvcc ] || PATH=/nowhere says 2 "no nvcc on the PATH" run d.nn --target cuda
 
 # A trace is of the program that made it: tensors of other shapes are told, not read.
 for width in 3 4; do
