@@ -9,7 +9,7 @@
  * vector. The printer finds out which is which: a load whose offset grows by 1 with the variable is
  * a vector load, one that does not depend on it a broadcast, anything else a gather. The last,
  * partial vector is printed with partial loads and stores. A lane loop of at most eight rounds has
- * no loop in the text, only its body. Nests in which f64 or i64 varies are printed with one lane.
+ * no loop in the text, only its body. Nests with lanes of f64 or i64 are printed with one lane.
  *
  * Threads (target cuda). TILE loops, up to three inside each other, are the blocks of the grid. In
  * them WARP loops are shared among the warps of a block, LANE loops among the threads of a warp,

@@ -1,6 +1,6 @@
 /* print_kernel.c: a kernel as a C function, and its call.
  *
- * Kernels in which f64 or i64 appears are printed element by element, with the 32 lanes of a
+ * Kernels whose lanes are f64 or i64 are printed element by element, with the 32 lanes of a
  * reduction kept as an array.
  */
 #include "print_kernel.h"

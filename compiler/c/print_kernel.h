@@ -22,7 +22,7 @@ typedef struct Printer {
     Emit e;
     Arena *arena;
     const Kernel *kernel;
-    bool one;            /* f64 or i64: no lanes, one element after the other */
+    bool one;            /* f64 or i64 in lanes: no vectors, one element after the other */
     const LoopVar *lane; /* the open lane loop, NULL: none */
     const char *lanes;   /* text of the number of lanes that count, NULL: all eight */
     const char *vector;  /* of four vectors a round, NULL: they are told by the element */
@@ -52,7 +52,8 @@ void print_item(Text *list, const char *item);
 
 /* ---- what a nest uses (print_uses.c) ---- */
 
-/* Do numbers of 64 bits stand in the nest? */
+/* Do numbers of 64 bits stand where the nest has lanes? What is one number anyway may have any
+ * size. */
 bool print_is_wide(Printer *p);
 /* Lists of constants of the program stand in the text. */
 void print_tables(Printer *p);

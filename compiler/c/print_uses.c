@@ -1,11 +1,16 @@
-/* print_uses.c: what a nest uses that its parameters do not say: numbers of 64 bits, and lists of
+/* print_uses.c: what a nest uses that its parameters do not say: lanes of 64 bits, and lists of
  * constants of the program, which stand in the text as tables. */
 #include "print_kernel.h"
 
 typedef struct Uses {
-    bool wide; /* f64 or i64 */
+    bool in_lanes; /* in a lane loop */
+    bool wide;     /* f64 or i64 there */
     VEC(const Buffer *) tables;
 } Uses;
+
+static bool has_64_bits(DType t) {
+    return t == DT_F64 || t == DT_I64;
+}
 
 static void scan_expr(Printer *p, Uses *u, const Expr *e);
 
@@ -26,7 +31,7 @@ static void add_table(Printer *p, Uses *u, const Buffer *b) {
 }
 
 static void scan_expr(Printer *p, Uses *u, const Expr *e) {
-    u->wide |= e->dtype == DT_F64 || e->dtype == DT_I64;
+    u->wide |= u->in_lanes && has_64_bits(e->dtype);
     for (int i = 0; i < e->nin; i++)
         scan_expr(p, u, e->in[i]);
     if (e->ix)
@@ -53,7 +58,11 @@ static void scan_block(Printer *p, Uses *u, const Block *b) {
                                         : 0;
         for (int d = 0; d < rank; d++)
             scan_ix(p, u, st->sub[d]);
+        u->wide |= st->local && st->local->lanes && has_64_bits(st->local->dtype);
+        bool outside = u->in_lanes;
+        u->in_lanes |= st->var && st->var->kind == LOOP_LANE;
         scan_block(p, u, &st->body);
+        u->in_lanes = outside;
     }
 }
 

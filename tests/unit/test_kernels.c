@@ -2,6 +2,7 @@
  * of threads. */
 #include "kernel_case.h"
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define SHAPE(...) shape_of(COUNT_OF(((int64_t[]){__VA_ARGS__})), (const int64_t[]){__VA_ARGS__})
 
@@ -210,6 +211,21 @@ Test(kernels, softmax_is_one_kernel) {
         cr_assert_eq(case_lower(c), 1);
         check(c);
     }
+}
+
+/* Only what is one number anyway has 64 bits: the row is still added with vectors. */
+Test(kernels, total_in_64_bits) {
+    KernelCase *c = case_new(DT_F32);
+    c->count = 5;
+    Node *x = case_count_home(c, "x", 12, 9, 5);
+    Home *total = case_home(c, "total", DT_F64, shape_scalar(), 0, 9);
+    Node *sum = graph_cast(c->g, graph_reduce(c->g, OP_sum, x, 3), DT_F64);
+    case_write(c, total, graph_binary(c->g, OP_add, graph_read(c->g, total), sum));
+    cr_assert_eq(case_lower(c), 1);
+    Text text = {.arena = c->arena};
+    c_print_kernel(&text, c->compiler.lowered->kernels.at[0]);
+    cr_assert(strstr(text.at, "v8 total_lanes") && strstr(text.at, "(double)"), "%s", text.at);
+    check(c);
 }
 
 static Node *constant_like(Graph *g, Node *x, double v) {
