@@ -1,14 +1,12 @@
 /* ---- waiting for the device ------------------------------------------------------------------ */
 
 RT_FN void *nn_on_device(struct nn *nn, int value) {
-    int copy;
-    return nn->device.rt.memory + nn_row(value, &copy)->device;
+    return nn->device.rt.memory + nn_values[nn_row_of(value).row].device;
 }
 
 /* Bytes of a value with the extents of the plan. */
 RT_FN size_t nn_value_bytes(int value) {
-    int copy;
-    return rt_tensor_bytes(&nn_row(value, &copy)->tensor);
+    return rt_tensor_bytes(&nn_values[nn_row_of(value).row].tensor);
 }
 
 RT_FN unsigned char *nn_on_host(struct nn *nn, int value) {
@@ -90,8 +88,7 @@ RT_FN enum rt_status nn_fetch(struct nn *nn, const struct nn_range *range, int n
 
 RT_FN bool nn_bring(struct nn *nn, int value, struct rt_tensor *t) {
     struct nn_device *d = &nn->device;
-    int copy;
-    if (!d->rt.on || nn_row(value, &copy)->host)
+    if (!d->rt.on || nn_is_given(nn_row_of(value).row))
         return true;
     size_t bytes = nn_value_bytes(value);
     t->data = d->look;

@@ -28,6 +28,12 @@ struct nn_io {
     int64_t rows;
 };
 
+/* Its first axis has as many rows as the arguments. */
+RT_FN bool nn_has_free_rows(int value) {
+    const struct nn_counted *c = nn_counted_of(value);
+    return c && c->axis == 0;
+}
+
 RT_FN size_t nn_row_bytes(const struct rt_tensor *t) {
     int64_t n = 1;
     for (int i = 1; i < t->rank; i++)
@@ -81,7 +87,7 @@ RT_FN enum rt_status nn_run_chunks(struct nn *nn, const struct nn_export *e, str
         //@ cuda: NN_TRY(nn_settle(nn));
         for (int i = 0; i < e->n_outputs; i++) {
             struct rt_tensor t = nn_tensor(nn, e->outputs[i]);
-            bool rows = nn_values[e->outputs[i]].counted == 0;
+            bool rows = nn_has_free_rows(e->outputs[i]);
             rt_tensor_export(&t, io->out[i] + (rows ? (size_t)from * nn_row_bytes(&t) : 0));
         }
         from += n;
@@ -93,7 +99,7 @@ RT_FN enum rt_status nn_run_chunks(struct nn *nn, const struct nn_export *e, str
 RT_FN struct rt_tensor nn_output(struct nn *nn, const struct nn_export *e, const struct nn_io *io,
                                  int i) {
     struct rt_tensor t = nn_tensor(nn, e->outputs[i]);
-    if (nn_values[e->outputs[i]].counted == 0)
+    if (nn_has_free_rows(e->outputs[i]))
         t.dims[0] = io->rows;
     t.layout = RT_ROW_MAJOR;
     t.data = io->out[i];

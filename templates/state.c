@@ -6,16 +6,23 @@ struct nn;
 /* A piece of memory that has a name outside: a buffer of the arena, or a scalar of struct nn. */
 struct nn_value {
     struct rt_tensor tensor; /* key, type, layout, extents; data is set by nn_tensor */
-    const char *where;       /* "digits.nn:14" */
-    size_t offset;           /* in the arena; in struct nn where `host` */
+    size_t offset;           /* in the arena; from row NN_GIVEN to NN_VALUES - 1 in struct nn */
     //@ cuda: size_t device; /* in the device's arena */
-    int copies;              /* of a value of every layer: their numbers follow each other */
-    int shift, rotate;       /* copy i lies (i + shift) % rotate * stride further on */
+    const char *where; /* "digits.nn:14" */
+};
+
+/* The copies of a value of every layer share a row, the first of them row NN_VALUES; their numbers
+ * follow each other. Copy i lies (i + shift) % rotate * stride further on. */
+struct nn_copies {
+    int n, shift, rotate;
     int64_t stride;
-    bool host;
-    int counted; /* the axis whose extent is known at run time: per * count; -1: none */
+};
+
+/* A row with an axis whose extent is known at run time: per * count. */
+struct nn_counted {
+    int row, axis;
     int64_t per;
-    size_t count; /* offset of the count in struct nn */
+    size_t count; /* where it is in struct nn */
 };
 
 /* Values first … first + n - 1. */

@@ -5,25 +5,54 @@
             return status_;                                                                        \
     } while (0)
 
-/* The row of value i, and which of the copies that share the row it is. */
-RT_FN const struct nn_value *nn_row(int i, int *copy) {
-    const struct nn_value *v = &nn_values[i < NN_VALUES ? i : NN_VALUES];
-    for (*copy = i < NN_VALUES ? 0 : i - NN_VALUES; *copy >= v->copies; v++)
-        *copy -= v->copies;
-    return v;
+/* The row of a value; among copies that share it, which one it is (else -1), and how far it lies
+ * from the first. */
+struct nn_row {
+    int row, copy;
+    int64_t ahead;
+};
+
+RT_FN struct nn_row nn_row_of(int value) {
+    struct nn_row r = {value, -1, 0};
+    //@ copies: int copy = value - NN_VALUES;
+    //@ copies: if (copy < 0)
+    //@ copies:     return r;
+    //@ copies: r.row = NN_VALUES;
+    //@ copies: for (const struct nn_copies *c = nn_copies; c->n; copy -= c->n, c++, r.row++)
+    //@ copies:     if (copy < c->n) {
+    //@ copies:         r.copy = copy;
+    //@ copies:         r.ahead = (copy + c->shift) % c->rotate * c->stride;
+    //@ copies:         return r;
+    //@ copies:     }
+    //@ copies: r.row += copy;
+    return r;
+}
+
+/* A scalar or a count of struct nn. */
+RT_FN bool nn_is_given(int row) {
+    //@ given: return row >= NN_GIVEN && row < NN_VALUES;
+    //@ not given: return row < 0;
+}
+
+/* NULL: all extents of the row are those of the plan. */
+RT_FN const struct nn_counted *nn_counted_of(int row) {
+    const struct nn_counted *c = nn_counted;
+    while (c->row >= 0 && c->row != row)
+        c++;
+    return c->row < 0 ? NULL : c;
 }
 
 /* Value i with its memory and its extents of this moment. */
 RT_FN struct rt_tensor nn_tensor(struct nn *nn, int i) {
-    int copy;
-    const struct nn_value *v = nn_row(i, &copy);
-    struct rt_tensor t = v->tensor;
-    t.data = (v->host ? (unsigned char *)nn : nn->arena) + v->offset +
-             (copy + v->shift) % v->rotate * v->stride;
-    if (v->counted >= 0) {
+    const struct nn_row r = nn_row_of(i);
+    const struct nn_counted *c = nn_counted_of(r.row);
+    struct rt_tensor t = nn_values[r.row].tensor;
+    t.data = (nn_is_given(r.row) ? (unsigned char *)nn : nn->arena) + nn_values[r.row].offset +
+             r.ahead;
+    if (c) {
         int64_t count;
-        memcpy(&count, (const unsigned char *)nn + v->count, sizeof count);
-        t.dims[v->counted] = v->per * count;
+        memcpy(&count, (const unsigned char *)nn + c->count, sizeof count);
+        t.dims[c->axis] = c->per * count;
     }
     return t;
 }
@@ -46,19 +75,18 @@ RT_FN double nn_element(const struct rt_tensor *t, int64_t i) {
 }
 
 /* Where along the counted axis element k (of the extents of the plan) lies within the count. */
-RT_FN bool nn_counts(const struct nn_value *v, const struct rt_tensor *now, int64_t k) {
-    if (v->counted < 0)
-        return true;
+RT_FN bool nn_counts(const struct nn_counted *c, const struct rt_tensor *plan,
+                     const struct rt_tensor *now, int64_t k) {
     int64_t inner = 1;
-    for (int i = v->counted + 1; i < v->tensor.rank; i++)
-        inner *= v->tensor.dims[i];
-    return k / inner % v->tensor.dims[v->counted] < now->dims[v->counted];
+    for (int i = c->axis + 1; i < plan->rank; i++)
+        inner *= plan->dims[i];
+    return k / inner % plan->dims[c->axis] < now->dims[c->axis];
 }
 
 RT_FN void nn_look(struct nn *nn, int i) {
-    int copy;
-    const struct nn_value *v = nn_row(i, &copy);
-    struct rt_tensor now = nn_tensor(nn, i), t = v->tensor;
+    const int row = nn_row_of(i).row;
+    const struct nn_counted *c = nn_counted_of(row);
+    struct rt_tensor now = nn_tensor(nn, i), t = nn_values[row].tensor;
     t.data = now.data;
     if (t.type != RT_F32 && t.type != RT_F64)
         return;
@@ -67,7 +95,7 @@ RT_FN void nn_look(struct nn *nn, int i) {
     //@ cuda:     return;
     for (int64_t k = 0; k < n; k++) {
         double x = nn_element(&t, k);
-        bool bad = x - x != 0 && nn_counts(v, &now, k);
+        bool bad = x - x != 0 && (!c || nn_counts(c, &t, &now, k));
         if (bad && isnan(x)) {
             nn->bad_nan = i;
             return;
@@ -110,11 +138,11 @@ RT_FN enum rt_status nn_diverged(struct nn *nn, const struct nn_region *r,
     if (bad < 0)
         return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld (%s)", p->name, what,
                        (long long)nn->step, p->where);
-    int copy;
-    const struct nn_value *v = nn_row(bad, &copy);
+    const struct nn_row of = nn_row_of(bad);
+    const struct nn_value *v = &nn_values[of.row];
     char layer[16] = "";
-    if (v->copies > 1)
-        snprintf(layer, sizeof layer, "[%d]", copy);
+    if (of.copy >= 0)
+        snprintf(layer, sizeof layer, "[%d]", of.copy);
     return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld; first bad tensor: %s%s (%s)",
                    p->name, what, (long long)nn->step, v->tensor.key, layer, v->where);
 }

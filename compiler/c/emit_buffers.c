@@ -130,16 +130,20 @@ static bool is_parallel(const CEmit *x) {
     return false;
 }
 
+static void emit_enum(CEmit *x, const Text *names) {
+    if (names->n)
+        emit_words(&x->e, "enum { ", names->at, " };");
+}
+
 /* Enumerators in one list: splits and regions by name. */
 static void emit_numbers(CEmit *x, int n, const char *(*name)(const CEmit *, int)) {
     Text t = {.arena = x->arena};
     for (int i = 0; i < n; i++)
         text_printf(&t, "%s%s", i ? ", " : "", name(x, i));
-    if (n)
-        emit_words(&x->e, "enum {", t.at, "};");
+    emit_enum(x, &t);
 }
 
-/* One enumerator: "VALUE_h", behind a family "VALUE_h = 12". Returns the number of the next. */
+/* One enumerator: "VALUE_h", behind others "VALUE_h = 12". Returns the number of the next. */
 static int add_number(Text *t, const char *name, int number, int next) {
     text_printf(t, "%s%s", t->n ? ", " : "", name);
     if (number != next)
@@ -147,21 +151,22 @@ static int add_number(Text *t, const char *name, int number, int next) {
     return number + 1;
 }
 
+/* Memory of the host's arena, where NN_AT names it. */
+static bool has_accessor(const CEmit *x, const Buffer *b) {
+    return (x->cpu || !b->region) && (b->home || x->values.touched[b->id]) && !b->copy;
+}
+
+/* Of the values that no NN_AT numbers. */
 static void emit_value_numbers(CEmit *x) {
     const Values *v = &x->values;
     Text t = {.arena = x->arena};
     int next = 0;
     for (int i = 0; i < v->rows; i++)
-        if (i >= v->scalars || !v->buffers.at[i]->copy)
+        if (i >= v->scalars || (!v->buffers.at[i]->copy && !has_accessor(x, v->buffers.at[i])))
             next = add_number(&t, c_value_name(x, i), i, next);
-    for (int i = 0; i < v->families.n; i++) {
-        const Buffer *first = v->families.at[i]->copies.at[0];
-        next = add_number(&t, c_buffer_value(x, first), v->number[first->id], next);
-    }
     for (int i = 0; i < v->locals.n; i++)
         next = add_number(&t, cuda_value(x, v->locals.at[i]), v->all + i, next);
-    if (t.n)
-        emit_words(&x->e, "enum {", t.at, "};");
+    emit_enum(x, &t);
 }
 
 const char *c_split_name(const CEmit *x, const Split *s) {
@@ -174,6 +179,10 @@ static const char *split_name(const CEmit *x, int i) {
 
 static const char *region_name(const CEmit *x, int i) {
     return arena_printf(x->arena, "REGION_%s", x->p->regions.at[i]->name);
+}
+
+static const char *record_name(const CEmit *x, int i) {
+    return c_record_name(x, x->records.at[i]);
 }
 
 void c_emit_sizes(CEmit *x) {
@@ -195,6 +204,8 @@ void c_emit_sizes(CEmit *x) {
     emit_line(e, "NN_VALUES = %d,", x->values.rows);
     emit_line(e, "NN_WEIGHTS = %d, /* the first of them: parameters and states */",
               x->values.weights);
+    emit_line(e, "NN_GIVEN = %d, /* from here on: scalars and counts of struct nn */",
+              x->values.scalars);
     emit_line(e, "NN_REGIONS = %d,", p->regions.n);
     emit_line(e, "NN_BATCHES = %d,", most_batches(x));
     emit_line(e, "NN_SOURCES = %d,", p->sources.n);
@@ -207,6 +218,7 @@ void c_emit_sizes(CEmit *x) {
     emit_value_numbers(x);
     emit_numbers(x, p->regions.n, region_name);
     emit_numbers(x, p->splits.n, split_name);
+    emit_numbers(x, x->records.n, record_name);
 }
 
 /* ---- members ---- */
@@ -277,54 +289,105 @@ void c_emit_given(CEmit *x) {
 
 /* ---- accessors ---- */
 
-/* "nn->arena + 4096 + (size_t)i % 2 * 8192": where copy i of a family lies. */
+/* "4096", of a family "4096 + i % 2 * 8192LL": where copy i of it lies. */
 static const char *place_of(const CEmit *x, const Buffer *b) {
     const Family *f = b->family;
     long long offset = (long long)(f ? f->offset : b->offset);
     if (!f || !f->stride)
-        return arena_printf(x->arena, "nn->arena + %lld", offset);
+        return arena_printf(x->arena, "%lld", offset);
     const char *i = f->shift ? arena_printf(x->arena, "(i + %d)", f->shift) : "i";
     if (f->rotate < f->copies.n)
         i = arena_printf(x->arena, "%s %% %d", i, f->rotate);
-    return arena_printf(x->arena, "nn->arena + (%lld + %s * %lldLL)", offset, i,
-                        (long long)f->stride);
+    return arena_printf(x->arena, "%lld + %s * %lldLL", offset, i, (long long)f->stride);
 }
 
-static void emit_buffer_accessor(CEmit *x, const Buffer *b) {
-    Text type = {.arena = x->arena}, cast = {.arena = x->arena};
-    const char *copy = b->family && b->family->stride ? ", int i" : "";
-    c_print_buffer_type(&type, b,
-                        arena_printf(x->arena, "at_%s(struct nn *nn%s)", buffer_name(b), copy));
-    c_print_buffer_type(&cast, b, "");
-    emit_begin(&x->e, "RT_INLINE %s", type.at);
-    emit_line(&x->e, "return (%s)(void *)(%s);", cast.at, place_of(x, b));
-    emit_end(&x->e, "");
+/* First and last kernel that touches a buffer, by the id of the first of its family. */
+typedef struct Uses {
+    int *first, *last;
+} Uses;
+
+static void note_uses(const Uses *u, int kernel, int n, const Access *list) {
+    for (int i = 0; i < n; i++) {
+        const Buffer *b = list[i].buffer;
+        int id = b->family ? b->family->copies.at[0]->id : b->id;
+        u->first[id] = u->first[id] < 0 ? kernel : u->first[id];
+        u->last[id] = kernel;
+    }
+}
+
+static Uses find_uses(const CEmit *x, const Lowered *l) {
+    int n = l->buffers.n;
+    Uses u = {NEW_ARRAY(x->arena, int, n + 1), NEW_ARRAY(x->arena, int, n + 1)};
+    for (int i = 0; i < n; i++)
+        u.first[i] = -1;
+    for (int k = 0; k < l->kernels.n; k++) {
+        note_uses(&u, k, l->kernels.at[k]->reads.n, l->kernels.at[k]->reads.at);
+        note_uses(&u, k, l->kernels.at[k]->writes.n, l->kernels.at[k]->writes.at);
+    }
+    return u;
+}
+
+/* NN_AT(30, float, relu, [256], 1088576) and what is known of it in a comment. */
+static void emit_buffer_accessor(CEmit *x, const Buffer *b, const Uses *u) {
+    const Family *f = b->family;
+    const char *layer = f && f->stride ? "_LAYER" : "";
+    const char *at =
+        arena_printf(x->arena, "NN_AT%s(%d, %s, %s, %s, %s)", layer, x->values.number[b->id],
+                     c_type(b->dtype), buffer_name(b), c_print_buffer_rows(x->arena, b),
+                     place_of(x, b));
+    Text note = {.arena = x->arena};
+    text_printf(&note, "%s", shape_text(x->arena, &b->shape));
+    if (f)
+        text_printf(&note, ", %d of them", f->copies.n);
+    if (b->region && u->first[b->id] >= 0)
+        text_printf(&note, ", kernels %d-%d", u->first[b->id], u->last[b->id]);
+    emit_line(&x->e, "%-62s /* %s */", at, note.at);
+}
+
+static void emit_buffer_accessors(CEmit *x, const char *title, bool (*is)(const Buffer *b)) {
+    const Lowered *l = x->l;
+    const Uses u = find_uses(x, l);
+    bool any = false;
+    for (int i = 0; i < l->buffers.n; i++) {
+        const Buffer *b = l->buffers.at[i];
+        if (!is(b) || !has_accessor(x, b))
+            continue;
+        if (!any)
+            emit_line(&x->e, "%s", title);
+        emit_buffer_accessor(x, b, &u);
+        any = true;
+    }
+    if (any)
+        emit_gap(&x->e);
 }
 
 static void emit_source_accessor(CEmit *x, const DataSource *s) {
-    Text name = {.arena = x->arena};
-    c_print_source_accessor(&name, s);
-    emit_begin(&x->e, "RT_INLINE const %s *%s(struct nn *nn)", c_type(s->dtype), name.at);
-    emit_line(&x->e, "return (const %s *)nn->sources[%d].data;", c_type(s->dtype), s->id);
-    emit_end(&x->e, "");
+    emit_line(&x->e, "NN_SOURCE(%d, %s, %s)", s->id, c_type(s->dtype), c_source_name(x->arena, s));
+}
+
+static bool is_kept(const Buffer *b) {
+    return !b->region && !c_is_weight(b);
+}
+
+static bool is_of_region(const Buffer *b) {
+    return b->region;
 }
 
 void c_emit_accessors(CEmit *x) {
-    for (int i = 0; i < x->l->buffers.n; i++) {
-        const Buffer *b = x->l->buffers.at[i];
-        if (!x->cpu && b->region)
-            continue;
-        if ((b->home || x->values.touched[i]) && (!b->family || b == b->family->copies.at[0]))
-            emit_buffer_accessor(x, b);
-    }
+    emit_buffer_accessors(x, "/* parameters and states */", c_is_weight);
+    emit_buffer_accessors(
+        x, "/* what else outlives a region: optimizers, batches, variables, results */", is_kept);
+    emit_buffer_accessors(x, "/* values of one region: two that no kernel needs at the same time "
+                             "may have the same memory */",
+                          is_of_region);
     for (int i = 0; x->cpu && i < x->p->sources.n; i++)
         if (x->p->sources.at[i]->used)
             emit_source_accessor(x, x->p->sources.at[i]);
-    if (x->gpu)
-        cuda_emit_accessors(x);
 }
 
 /* ---- the table of values ---- */
+
+typedef VEC(const Buffer *) BufferRows;
 
 static int counted_axis(const Shape *s) {
     for (int i = 0; i < s->rank; i++)
@@ -333,55 +396,86 @@ static int counted_axis(const Shape *s) {
     return -1;
 }
 
-/* One row; of a family that shares it: with its copies. */
-void c_emit_buffer_value(CEmit *x, const Buffer *b, const Family *f, const char *name) {
+/* One row; of a family that shares it: of its first copy. */
+static void emit_buffer_value(CEmit *x, const Buffer *b) {
     const char *key = b->home ? b->home->path : buffer_name(b);
     Span span = b->home ? b->home->span : b->node ? b->node->span : (Span){0};
-    const char *count = "-1, 0, 0", *copies = "1, 0, 1, 0";
-    int axis = counted_axis(&b->shape);
-    if (axis >= 0) {
-        Dim d = b->shape.dim[axis];
-        count = arena_printf(x->arena, "%d, %lld, offsetof(struct nn, counts.%s)", axis,
-                             (long long)(d.n / d.count->bound), d.count->name);
-    }
-    if (f)
-        copies = arena_printf(x->arena, "%d, %d, %d, %lld", f->copies.n, f->shift, f->rotate,
-                              (long long)f->stride);
-    emit_line(&x->e, "{{%s, %s, %s, %d, %s, NULL},", emit_string(x->arena, key),
+    bool shared = b->family && !has_own_row(b);
+    emit_line(&x->e, "{{%s, %s, %s, %d, %s, NULL}, %lld, %s%s},", emit_string(x->arena, key),
               c_rt_type(b->dtype), b->layout == LAYOUT_ROWS ? "RT_ROW_MAJOR" : "RT_PANELS16",
-              b->shape.rank, c_dims(x, &b->shape));
-    emit_line(&x->e, " %s, %lld, %s%s, false, %s}, /* %s */",
-              emit_string(x->arena, c_where(x, span)), (long long)(f ? f->offset : b->offset),
-              x->gpu ? cuda_offset(x, b) : "", copies, count, name);
+              b->shape.rank, c_dims(x, &b->shape),
+              (long long)(shared ? b->family->offset : b->offset), x->gpu ? cuda_offset(x, b) : "",
+              emit_string(x->arena, c_where(x, span)));
 }
 
-static void emit_host_value(CEmit *x, const char *key, const char *type, const char *member,
-                            int row) {
-    emit_line(&x->e, "{{%s, %s, RT_ROW_MAJOR, 0, {0}, NULL},", emit_string(x->arena, key), type);
-    emit_line(&x->e, " \"\", offsetof(struct nn, %s), %s1, 0, 1, 0, true, -1, 0, 0}, /* %s */",
-              member, x->gpu ? "0, " : "", c_value_name(x, row));
+static void emit_host_value(CEmit *x, const char *key, const char *type) {
+    emit_line(&x->e, "{{%s, %s, RT_ROW_MAJOR, 0, {0}, NULL}, offsetof(struct nn, %s), %s\"\"},",
+              emit_string(x->arena, key), type, key, x->gpu ? "0, " : "");
+}
+
+/* All rows in their order; of scalars and counts NULL. */
+static void collect_rows(const CEmit *x, BufferRows *rows) {
+    const Values *v = &x->values;
+    for (int i = 0; i < v->rows; i++)
+        vec_push(x->arena, rows, i < v->scalars ? v->buffers.at[i] : NULL);
+    for (int i = 0; i < v->families.n; i++)
+        vec_push(x->arena, rows, v->families.at[i]->copies.at[0]);
+    for (int i = 0; i < v->locals.n; i++)
+        vec_push(x->arena, rows, v->locals.at[i]);
+}
+
+static void emit_counted(CEmit *x, const BufferRows *rows) {
+    emit_begin(&x->e, "static const struct nn_counted nn_counted[] =");
+    for (int i = 0; i < rows->n; i++) {
+        const Buffer *b = rows->at[i];
+        int axis = b ? counted_axis(&b->shape) : -1;
+        if (axis < 0)
+            continue;
+        Dim d = b->shape.dim[axis];
+        emit_line(&x->e, "{%d, %d, %lld, offsetof(struct nn, counts.%s)}, /* %s */", i, axis,
+                  (long long)(d.n / d.count->bound), d.count->name, buffer_name(b));
+    }
+    emit_line(&x->e, "{-1, 0, 0, 0},");
+    emit_end(&x->e, ";");
+}
+
+bool c_has_copies(const CEmit *x) {
+    return x->values.families.n;
+}
+
+static void emit_copies(CEmit *x) {
+    if (!c_has_copies(x))
+        return;
+    emit_begin(&x->e, "static const struct nn_copies nn_copies[] =");
+    for (int i = 0; i < x->values.families.n; i++) {
+        const Family *f = x->values.families.at[i];
+        emit_line(&x->e, "{%d, %d, %d, %lld}, /* %s */", f->copies.n, f->shift, f->rotate,
+                  (long long)f->stride, f->name);
+    }
+    emit_line(&x->e, "{0, 0, 1, 0},");
+    emit_end(&x->e, ";");
 }
 
 void c_emit_values(CEmit *x) {
     const Program *p = x->p;
     const Values *v = &x->values;
+    BufferRows rows = {0};
+    collect_rows(x, &rows);
     emit_begin(&x->e, "static const struct nn_value nn_values[] =");
-    for (int i = 0; i < v->buffers.n; i++)
-        c_emit_buffer_value(x, v->buffers.at[i], NULL, c_buffer_value(x, v->buffers.at[i]));
-    for (int i = 0; i < p->scalars.n; i++) {
-        const char *member = arena_printf(x->arena, "scalars.%s", p->scalars.at[i]->name);
-        emit_host_value(x, member, c_rt_type(p->scalars.at[i]->dtype), member, v->scalars + i);
+    for (int i = 0; i < rows.n; i++) {
+        const int scalar = i - v->scalars, count = i - v->counts;
+        if (rows.at[i])
+            emit_buffer_value(x, rows.at[i]);
+        else if (count < 0)
+            emit_host_value(x, arena_printf(x->arena, "scalars.%s", p->scalars.at[scalar]->name),
+                            c_rt_type(p->scalars.at[scalar]->dtype));
+        else
+            emit_host_value(x, arena_printf(x->arena, "counts.%s", p->counts.at[count]->name),
+                            "RT_I64");
     }
-    for (int i = 0; i < p->counts.n; i++) {
-        const char *member = arena_printf(x->arena, "counts.%s", p->counts.at[i]->name);
-        emit_host_value(x, member, "RT_I64", member, v->counts + i);
-    }
-    for (int i = 0; i < v->families.n; i++)
-        c_emit_buffer_value(x, v->families.at[i]->copies.at[0], v->families.at[i],
-                            c_buffer_value(x, v->families.at[i]->copies.at[0]));
-    for (int i = 0; i < v->locals.n; i++)
-        c_emit_buffer_value(x, v->locals.at[i], NULL, cuda_value(x, v->locals.at[i]));
-    emit_line(&x->e, "{{NULL, RT_F32, RT_ROW_MAJOR, 0, {0}, NULL},");
-    emit_line(&x->e, " NULL, 0, %s1, 0, 1, 0, false, -1, 0, 0},", x->gpu ? "0, " : "");
+    emit_line(&x->e, "{{NULL, RT_F32, RT_ROW_MAJOR, 0, {0}, NULL}, 0, %sNULL},",
+              x->gpu ? "0, " : "");
     emit_end(&x->e, ";");
+    emit_copies(x);
+    emit_counted(x, &rows);
 }

@@ -61,67 +61,11 @@ static void head_command(CEmit *x) {
     emit_line(&x->e, " *   ./%s --help", x->p->name);
 }
 
-/* A buffer, or all copies of a family in one line. */
-static void head_buffer(CEmit *x, const Buffer *b, const char *name, const char *kernels) {
-    emit_line(&x->e, " *   %-36s %-4s %-22s %10lld%s", name, dtype_name(b->dtype),
-              shape_text(x->arena, &b->shape), (long long)b->offset, kernels);
-}
-
-static void head_family(CEmit *x, const Family *f, const char *kernels) {
-    const Buffer *first = f->copies.at[0];
-    const char *step = arena_printf(x->arena, " +%lld%s", (long long)f->stride, kernels);
-    head_buffer(x, first, arena_printf(x->arena, "%s[%d]", f->name, f->copies.n), step);
-}
-
-/* Of a family only the first stands for all. */
-static bool is_listed(const Buffer *b) {
-    return !b->family || b == b->family->copies.at[0];
-}
-
-static void head_kept(CEmit *x, bool weights) {
-    for (int i = 0; i < x->l->buffers.n; i++) {
-        const Buffer *b = x->l->buffers.at[i];
-        if (b->region || c_is_weight(b) != weights)
-            continue;
-        if (weights || !b->family)
-            head_buffer(x, b, b->home ? b->home->path : b->name, "");
-        else if (is_listed(b))
-            head_family(x, b->family, "");
-    }
-}
-
-typedef struct Uses {
-    int *first, *last; /* kernels that touch a buffer, by the id of the first of its family */
-} Uses;
-
-static void note_uses(const Uses *u, int kernel, int n, const Access *list) {
-    for (int i = 0; i < n; i++) {
-        const Buffer *b = list[i].buffer;
-        int id = b->family ? b->family->copies.at[0]->id : b->id;
-        u->first[id] = u->first[id] < 0 ? kernel : u->first[id];
-        u->last[id] = kernel;
-    }
-}
-
-static void head_values(CEmit *x) {
-    const Lowered *l = x->l;
-    int n = l->buffers.n;
-    Uses u = {NEW_ARRAY(x->arena, int, n + 1), NEW_ARRAY(x->arena, int, n + 1)};
-    for (int i = 0; i < n; i++)
-        u.first[i] = -1;
-    for (int k = 0; k < l->kernels.n; k++) {
-        note_uses(&u, k, l->kernels.at[k]->reads.n, l->kernels.at[k]->reads.at);
-        note_uses(&u, k, l->kernels.at[k]->writes.n, l->kernels.at[k]->writes.at);
-    }
-    for (int i = 0; i < l->buffers.n; i++) {
-        const Buffer *b = l->buffers.at[i];
-        if (!b->region || !is_listed(b) || u.first[i] < 0)
-            continue;
-        const char *kernels = arena_printf(x->arena, "  %d-%d", u.first[i], u.last[i]);
-        if (b->family)
-            head_family(x, b->family, kernels);
-        else
-            head_buffer(x, b, b->name, kernels);
+static void head_weights(CEmit *x) {
+    for (int i = 0; i < x->values.weights; i++) {
+        const Buffer *b = x->values.buffers.at[i];
+        emit_line(&x->e, " *   %-36s %-4s %s", b->home->path, dtype_name(b->dtype),
+                  shape_text(x->arena, &b->shape));
     }
 }
 
@@ -168,17 +112,11 @@ static void head_all_kernels(CEmit *x) {
 
 static void emit_head(CEmit *x) {
     head_command(x);
-    emit_line(&x->e, " *");
-    emit_line(&x->e, " * parameters and states: key, shape, offset in the arena (%s bytes in all)",
-              amount(x, (double)x->l->arena_bytes));
-    head_kept(x, true);
-    emit_line(&x->e, " *");
-    emit_line(&x->e, " * what else outlives a region: optimizers, batches, variables, results");
-    head_kept(x, false);
-    emit_line(&x->e, " *");
-    emit_line(&x->e, " * values of one region, and the kernels from the first to the last that");
-    emit_line(&x->e, " * touches them: two whose kernels do not overlap may have the same memory");
-    head_values(x);
+    if (x->values.weights) {
+        emit_line(&x->e, " *");
+        emit_line(&x->e, " * parameters and states");
+        head_weights(x);
+    }
     head_all_kernels(x);
     emit_line(&x->e, " */");
 }
@@ -213,6 +151,12 @@ static void fill(void *arg, const char *slot);
 
 static void emit_state(CEmit *x) {
     link_file(x->link, "state.c", fill, x);
+}
+
+static void emit_buffers(CEmit *x) {
+    link_file(x->link, "buffers.c", fill, x);
+    if (x->gpu)
+        link_file(x->link, "device_buffers.cu", fill, x);
 }
 
 static void emit_tables(CEmit *x) {
@@ -306,10 +250,12 @@ static void fill(void *arg, const char *slot) {
         void (*run)(CEmit *x);
     } parts[] = {
         {"head", emit_head},         {"runtime", emit_runtime},   {"state", emit_state},
-        {"sizes", c_emit_sizes},     {"members", c_emit_members}, {"buffers", c_emit_accessors},
+        {"sizes", c_emit_sizes},     {"members", c_emit_members}, {"buffers", emit_buffers},
         {"kernels", c_emit_kernels}, {"regions", c_emit_regions}, {"tables", emit_tables},
         {"support", emit_support},   {"data", c_emit_data},       {"tasks", emit_tasks},
         {"end", emit_end_of_code},   {"main", emit_program_main},
+        {"accessors", c_emit_accessors},
+        {"device accessors", cuda_emit_accessors},
         {"run", emit_run},           {"again", emit_run_again},
         {"arena", emit_arena},       {"cpu", emit_cpu},
         {"device", emit_device},     {"device state", emit_device_state},
@@ -319,6 +265,9 @@ static void fill(void *arg, const char *slot) {
     CEmit *x = arg;
     if (line_for(x, slot, "cuda: ", x->gpu != NULL) || line_for(x, slot, "c: ", x->cpu != NULL) ||
         line_for(x, slot, "not c: ", x->cpu == NULL) ||
+        line_for(x, slot, "copies: ", c_has_copies(x)) ||
+        line_for(x, slot, "given: ", x->values.rows > x->values.scalars) ||
+        line_for(x, slot, "not given: ", x->values.rows == x->values.scalars) ||
         line_for(x, slot, "records: ", x->records.n > 0) ||
         line_for(x, slot, "wait: ", !mutated(x->p->graph, "cuda_wait")))
         return;

@@ -73,8 +73,7 @@ Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
 const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
 void c_emit_sizes(CEmit *x);
 void c_emit_given(CEmit *x); /* members for scalars and counts */
-/* A row of nn_values; of a family that shares it: with its copies. */
-void c_emit_buffer_value(CEmit *x, const Buffer *b, const Family *f, const char *name);
+bool c_has_copies(const CEmit *x); /* values that share rows */
 void c_emit_members(CEmit *x);
 void c_emit_accessors(CEmit *x);
 void c_emit_values(CEmit *x);
@@ -98,7 +97,7 @@ void c_emit_written(CEmit *x);
 /* ---- emit_host.c ---- */
 void c_emit_block(CEmit *x, const HBlock *b);
 void c_collect_records(CEmit *x);
-int c_record_of(const CEmit *x, const char *name);
+const char *c_record_name(const CEmit *x, const char *name); /* RECORD_loss */
 void c_emit_scalars(CEmit *x, const Region *r); /* what a region is given */
 /* A function `RT_FN enum rt_status NAME(struct nn *nn)` around a block, which may be NULL. */
 void c_emit_block_function(CEmit *x, const char *name, const HBlock *b);

@@ -139,11 +139,8 @@ static void emit_print(CEmit *x, const HStmt *s) {
     emit_line(&x->e, s->warning ? "NN_TRY(nn_warn(nn));" : "NN_TRY(nn_print(nn));");
 }
 
-int c_record_of(const CEmit *x, const char *name) {
-    for (int i = 0; i < x->records.n; i++)
-        if (strcmp(x->records.at[i], name) == 0)
-            return i;
-    bug("emit: nobody collected the record '%s'", name);
+const char *c_record_name(const CEmit *x, const char *name) {
+    return arena_printf(x->arena, "RECORD_%s", arena_identifier(x->arena, name));
 }
 
 static void emit_record(CEmit *x, const HStmt *s) {
@@ -153,18 +150,22 @@ static void emit_record(CEmit *x, const HStmt *s) {
     }
     Text which = {.arena = x->arena};
     int n = 0;
+    for (int i = 0; i < s->format->n; i++)
+        if (s->format->parts[i].value)
+            text_printf(&which, "%s%s", n++ ? ", " : "",
+                        c_record_name(x, s->format->parts[i].text));
+    if (!n)
+        return;
+    emit_begin(&x->e, "%s", "");
+    emit_line(&x->e, "static const int which[] = {%s};", which.at);
     for (int i = 0; i < s->format->n; i++) {
         const TextPart *part = &s->format->parts[i];
-        if (!part->value)
-            continue;
-        int k = c_record_of(x, part->text);
-        const char *cast = part->value->type == HT_REAL ? "" : "(double)";
-        emit_line(&x->e, "nn->record[%d] = %s%s; /* %s */", k, cast, c_expr(x, part->value),
-                  part->text);
-        text_printf(&which, "%s%d", n++ ? ", " : "", k);
+        if (part->value)
+            emit_line(&x->e, "nn->record[%s] = %s%s;", c_record_name(x, part->text),
+                      part->value->type == HT_REAL ? "" : "(double)", c_expr(x, part->value));
     }
-    if (n)
-        emit_line(&x->e, "nn_recorded(nn, (const int[]){%s}, %d);", which.at, n);
+    emit_line(&x->e, "nn_recorded(nn, which, %d);", n);
+    emit_end(&x->e, "");
 }
 
 /* A path that is put together stands in nn->text. */

@@ -27,6 +27,8 @@ void c_print_call(Text *out, const Kernel *k, const CallNames *names);
 /* "float (*x)[784]", "float *x", "float (*w)[784][16]": a declaration of `declarator` as pointer to
  * the buffer. */
 void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator);
+/* "[64][16]" behind the pointer to its memory; "" where that is to single numbers. */
+const char *c_print_buffer_rows(Arena *a, const Buffer *b);
 /* at_src_digits_image: the accessor of a source's rows; returns const T * of the stored type. */
 void c_print_source_accessor(Text *out, const DataSource *s);
 /* float, double, int32_t … unsigned char for bool: one element in memory */

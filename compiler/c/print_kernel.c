@@ -19,6 +19,15 @@ int print_buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent) {
     return layout_subscripts(a, b, sub, at, extent);
 }
 
+const char *c_print_buffer_rows(Arena *a, const Buffer *b) {
+    int64_t extent[3];
+    Text t = {.arena = a};
+    int n = print_buffer_subscripts(a, b, extent);
+    for (int i = 1; i < n; i++)
+        text_printf(&t, "[%lld]", (long long)extent[i]);
+    return t.n ? t.at : "";
+}
+
 static void buffer_declaration(Text *out, Arena *a, const Buffer *b, const char *declarator) {
     int64_t extent[3];
     int n = print_buffer_subscripts(a, b, extent);
@@ -26,9 +35,7 @@ static void buffer_declaration(Text *out, Arena *a, const Buffer *b, const char 
         text_printf(out, "%s *%s", c_type(b->dtype), declarator);
         return;
     }
-    text_printf(out, "%s (*%s)", c_type(b->dtype), declarator);
-    for (int i = 1; i < n; i++)
-        text_printf(out, "[%lld]", (long long)extent[i]);
+    text_printf(out, "%s (*%s)%s", c_type(b->dtype), declarator, c_print_buffer_rows(a, b));
 }
 
 void c_print_buffer_type(Text *out, const Buffer *b, const char *declarator) {

@@ -177,13 +177,10 @@ static void emit_add(CEmit *x) {
 /* ---- accessors ---- */
 
 static void emit_accessor(CEmit *x, const Buffer *b) {
-    Text type = {.arena = x->arena}, cast = {.arena = x->arena};
-    c_print_buffer_type(&type, b, arena_printf(x->arena, "dev_%s(struct nn *nn)", b->name));
-    c_print_buffer_type(&cast, b, "");
-    emit_begin(&x->e, "RT_INLINE %s", type.at);
-    emit_line(&x->e, "return (%s)(void *)RT_BUFFER(nn->device.rt.memory + %lld, %lld);", cast.at,
-              (long long)b->offset, (long long)b->bytes);
-    emit_end(&x->e, "");
+    const char *at = arena_printf(x->arena, "NN_DEVICE_AT(%s, %s, %s, %lld, %lld)",
+                                  c_type(b->dtype), b->name, c_print_buffer_rows(x->arena, b),
+                                  (long long)b->offset, (long long)b->bytes);
+    emit_line(&x->e, "%-62s /* %s */", at, shape_text(x->arena, &b->shape));
 }
 
 void cuda_emit_accessors(CEmit *x) {
@@ -193,19 +190,9 @@ void cuda_emit_accessors(CEmit *x) {
         const DataSource *s = x->p->sources.at[i];
         if (!s->used)
             continue;
-        const char *name = c_source_name(x->arena, s);
-        emit_begin(&x->e, "RT_INLINE const %s *dev_src_%s(struct nn *nn)", c_type(s->dtype), name);
-        emit_line(&x->e, "return (const %s *)(const void *)RT_BUFFER(nn->device.source[%d], "
-                         "nn_placed_bytes(nn, %d));",
-                  c_type(s->dtype), s->id, s->id);
-        emit_end(&x->e, "");
+        emit_line(&x->e, "NN_DEVICE_SOURCE(%d, %s, %s)", s->id, c_type(s->dtype),
+                  c_source_name(x->arena, s));
     }
-    emit_begin(&x->e, "RT_INLINE struct nn_block *its_block(struct nn *nn)");
-    emit_line(&x->e, "return RT_BUFFER(nn->device.block, sizeof(struct nn_block));");
-    emit_end(&x->e, "");
-    emit_begin(&x->e, "RT_INLINE struct rt_fault *its_fault(struct nn *nn)");
-    emit_line(&x->e, "return RT_BUFFER(&nn->device.halt->fault, sizeof(struct rt_fault));");
-    emit_end(&x->e, "");
 }
 
 /* ---- kernels and regions ---- */

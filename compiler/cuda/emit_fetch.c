@@ -86,14 +86,13 @@ void cuda_emit_record(CEmit *x, const HStmt *s) {
         const TextPart *part = &s->format->parts[i];
         if (!part->value)
             continue;
-        int k = c_record_of(x, part->text);
+        const char *name = c_record_name(x, part->text);
         const Buffer *b = recorded(x, part->value);
         if (!b) {
             cuda_emit_fetch(x, part->value, NULL, NULL, false);
-            emit_line(&x->e, "nn->record[%d] = (double)%s; /* %s */", k, c_expr(x, part->value),
-                      part->text);
+            emit_line(&x->e, "nn->record[%s] = (double)%s;", name, c_expr(x, part->value));
         }
-        text_printf(&which, "%s%d", n ? ", " : "", k);
+        text_printf(&which, "%s%s", n ? ", " : "", name);
         text_printf(&from, "%s%s", n++ ? ", " : "", b ? c_buffer_value(x, b) : "-1");
     }
     if (!n)
