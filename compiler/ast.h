@@ -86,7 +86,7 @@
     K(WRITE, 1, 0)         \
     K(RECORD, 0, 1)        \
     K(SAVE, 1, 1)          \
-    K(LOAD, 2, 0)          \
+    K(LOAD, 1, 1)          \
     K(RESET, 0, 1)         \
     K(EACH, 3, 0)          \
     K(EXPECT, 2, 0)        \
@@ -213,8 +213,7 @@ struct Ast {
         struct { Ast *body; } eval;
         struct { Ast *value; } print;                  /* PRINT and WRITE */
         struct { AstList args; } record;               /* ARG */
-        struct { Ast *path; AstList items; } save;
-        struct { Ast *target, *path; } load;
+        struct { Ast *path; AstList items; } store; /* save, load */
         struct { AstList items; } reset;
         struct { Ast *cond, *text; } expect;
     };

@@ -530,8 +530,8 @@ static void put_statement(Printer *pr, Ast *n) {
         put(pr, "record ");
         put_list(pr, n->record.args, put_arg);
         break;
-    case AST_SAVE: put_words(pr, "save ", n->save.items, " to ", n->save.path); break;
-    case AST_LOAD: put_two(pr, "load ", n->load.target, " from ", n->load.path); break;
+    case AST_SAVE: put_words(pr, "save ", n->store.items, " to ", n->store.path); break;
+    case AST_LOAD: put_words(pr, "load ", n->store.items, " from ", n->store.path); break;
     case AST_RESET: put_words(pr, "reset ", n->reset.items, "", NULL); break;
     case AST_EXPECT: put_two(pr, "expect ", n->expect.cond, ", ", n->expect.text); break;
     case AST_ERROR: put(pr, "# an error"); break;

@@ -212,23 +212,28 @@ static void item_homes(Build *b, const StoreItem *item, ParamSet *out) {
     out->n = 1;
 }
 
+/* One statement saves all; each item is loaded by its own, for the keys outside of it are those of
+ * others. */
 void build_save_load(Build *b, Env *env, Ast *s) {
     bool save = s->kind == AST_SAVE;
-    Ast *path = save ? s->save.path : s->load.path;
-    int n = save ? s->save.items.n : 1;
+    Ast *path = s->store.path;
+    int n = s->store.items.n;
     StoreItem *items = NEW_ARRAY(b->arena, StoreItem, n + 1);
     bool ok = true;
     for (int i = 0; i < n; i++)
-        ok = store_item(b, env, save ? s->save.items.at[i] : s->load.target, &items[i]) && ok;
+        ok = store_item(b, env, s->store.items.at[i], &items[i]) && ok;
     Value v = build_expr(b, env, path);
     HExpr *p = v.kind == V_POISON ? NULL : value_to_host(b, v, path->span);
     if (p && p->type != HT_STRING)
         build_error(b, path->span, "a path is text, found %s", value_text(b, v));
     if (!ok || !p || p->type != HT_STRING)
         return;
-    HStmt *st = host_stmt(b, save ? HS_SAVE : HS_LOAD, s->span);
-    st->value = p;
+    HStmt *st = NULL;
     for (int i = 0; i < n; i++) {
+        if (!st || !save) {
+            st = host_stmt(b, save ? HS_SAVE : HS_LOAD, s->span);
+            st->value = p;
+        }
         items[i].stmt = st;
         vec_push(b->arena, &b->stores, items[i]);
         ParamSet set = {0};

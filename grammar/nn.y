@@ -413,8 +413,8 @@ stmt:
   | PRINT expr { $$ = NODE(PRINT, @$, print, $2); }
   | WRITE expr { $$ = NODE(WRITE, @$, print, $2); }
   | RECORD args { $$ = NODE(RECORD, @$, record, $2); }
-  | SAVE exprs TO expr { $$ = NODE(SAVE, @$, save, $4, $2); }
-  | LOAD expr FROM expr { $$ = NODE(LOAD, @$, load, $2, $4); }
+  | SAVE exprs TO expr { $$ = NODE(SAVE, @$, store, $4, $2); }
+  | LOAD exprs FROM expr { $$ = NODE(LOAD, @$, store, $4, $2); }
   | RESET exprs { $$ = NODE(RESET, @$, reset, $2); }
   | EXPECT expr ',' expr { $$ = NODE(EXPECT, @$, expect, $2, $4); }
 ;
