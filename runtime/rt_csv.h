@@ -269,12 +269,12 @@ RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
         st->line++;
     }
     if (!rt_csv_line(st))
-        return rt_fail(st->rt, RT_USAGE, "%s: no rows", st->file);
+        return rt_fail(st->rt, RT_USAGE, "'%s': no rows", st->file);
     st->first = st->at;
     int64_t line = st->line;
     while (more) {
         if (st->columns == INT32_MAX - 1)
-            return rt_fail(st->rt, RT_USAGE, "%s: too many columns", st->file);
+            return rt_fail(st->rt, RT_USAGE, "'%s': too many columns", st->file);
         more = rt_csv_cell(st, &cell);
         numbers |= rt_parse_number(cell.text, cell.text + cell.size, &x);
         st->columns++;
@@ -312,7 +312,8 @@ RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, struct rt_b
 RT_FN enum rt_status rt_csv_named(struct rt_csv_state *st, const char *name, int32_t *column) {
     if (!st->header)
         return rt_fail(st->rt, RT_USAGE,
-                       "%s: column '%s' is asked for by name, but the first line is not a header%s",
+                       "'%s': column '%s' is asked for by name, but the first line is not a "
+                       "header%s",
                        st->file, name, st->csv->header == RT_HEADER_AUTO ? " (header=true?)" : "");
     *column = rt_csv_scan(st, name, NULL);
     if (*column >= 0)
@@ -320,7 +321,7 @@ RT_FN enum rt_status rt_csv_named(struct rt_csv_state *st, const char *name, int
     struct rt_buf names;
     rt_buf_init(&names, st->rt, 600);
     rt_csv_scan(st, NULL, &names);
-    rt_fail(st->rt, RT_USAGE, "%s has no column '%s'; it has %s%s", st->file, name,
+    rt_fail(st->rt, RT_USAGE, "'%s' has no column '%s'; it has %s%s", st->file, name,
             names.text ? names.text : "", names.failed ? ", …" : "");
     rt_buf_free(&names);
     return RT_USAGE;
@@ -343,20 +344,20 @@ RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
         last = col->name ? first : col->count < 0 ? st->columns - 1 : first + col->count - 1;
         if (first < 0 || last >= st->columns)
             return rt_fail(st->rt, RT_USAGE,
-                           "%s: declared %s (%lld numbers a row), %s has %d columns%s",
+                           "%s: declared %s (%lld numbers a row), '%s' has %d columns%s",
                            st->field->name,
                            rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
                            (long long)want, st->file, st->columns,
                            st->columns == 1 ? " (another separator=?)" : "");
         for (int32_t c = first; c <= last; c++) {
             if (st->slot[c] >= 0)
-                return rt_fail(st->rt, RT_USAGE, "%s: column %d is asked for twice", st->file, c);
+                return rt_fail(st->rt, RT_USAGE, "'%s': column %d is asked for twice", st->file, c);
             st->slot[c] = (int32_t)taken++;
         }
     }
     if (taken != want)
         return rt_fail(st->rt, RT_USAGE,
-                       "%s: declared %s (%lld numbers a row), %lld columns of %s are asked for",
+                       "%s: declared %s (%lld numbers a row), %lld columns of '%s' are asked for",
                        st->field->name,
                        rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
                        (long long)want, (long long)taken, st->file);
@@ -458,7 +459,7 @@ RT_FN enum rt_status rt_csv_rows(struct rt_csv_state *st, struct rt_source *out)
     out->rows = row;
     s = rt_csv_closed(st, s);
     if (!s && st->quoted.failed)
-        s = rt_fail(st->rt, RT_ENV, "%s: no memory for a quoted cell", st->file);
+        s = rt_fail(st->rt, RT_ENV, "'%s': no memory for a quoted cell", st->file);
     if (!s)
         s = rt_source_range(st->rt, out);
     if (s)

@@ -132,7 +132,7 @@ RT_FN enum rt_status rt_source_range(struct rt *rt, const struct rt_source *s) {
         int64_t x = rt_int_at(s->data, s->type, i);
         if (x < 0 || x >= f->range)
             return rt_fail(rt, RT_USAGE,
-                           "%s must be 0..%lld, because of %s; row %lld of %s has %lld", f->name,
+                           "%s must be 0..%lld, because of %s; row %lld of '%s' has %lld", f->name,
                            (long long)f->range - 1, f->range_why, (long long)(i / s->row_elements),
                            s->file, (long long)x);
     }

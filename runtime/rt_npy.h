@@ -63,13 +63,13 @@ RT_FN enum rt_status rt_table_check(struct rt *rt, const struct rt_table *t,
     rt_shape_text(got, sizeof got, t->rank - 1, t->dims + 1);
     for (int i = 0; i < t->rank; i++)
         if (t->dims[i] < 0 || __builtin_mul_overflow(bytes, t->dims[i], &bytes))
-            return rt_fail(rt, RT_USAGE, "%s: a shape that no memory holds", t->file);
+            return rt_fail(rt, RT_USAGE, "'%s': a shape that no memory holds", t->file);
     if (!rt_table_fits(t, f))
-        return rt_fail(rt, RT_USAGE, "%s: declared %s (%lld numbers a row), %s has rows of %s",
+        return rt_fail(rt, RT_USAGE, "%s: declared %s (%lld numbers a row), '%s' has rows of %s",
                        f->name, rt_shape_text(want, sizeof want, f->rank, f->dims),
                        (long long)rt_field_elements(f), t->file, got);
     if ((uint64_t)bytes != t->size)
-        return rt_fail(rt, RT_USAGE, "%s: %lld rows of %s %s are %lld bytes, the file holds %zu",
+        return rt_fail(rt, RT_USAGE, "'%s': %lld rows of %s %s are %lld bytes, the file holds %zu",
                        t->file, (long long)t->dims[0], rt_type_name(t->type), got, (long long)bytes,
                        t->size);
     return RT_OK;
@@ -90,7 +90,7 @@ RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t,
     for (int64_t i = 0; i < n && !s; i++) {
         double x = rt_table_at(t, i);
         if (!rt_source_put(out, i, x))
-            s = rt_fail(rt, RT_USAGE, "%s: row %lld of %s has %g, which does not fit %s", f->name,
+            s = rt_fail(rt, RT_USAGE, "%s: row %lld of '%s' has %g, which does not fit %s", f->name,
                         (long long)(i / out->row_elements), t->file, x, rt_type_name(out->type));
     }
     if (!s)
@@ -172,28 +172,28 @@ RT_FN enum rt_status rt_npy_head(struct rt *rt, struct rt_table *t) {
     bool long_form = t->size > 6 && b[6] >= 2;
     size_t start = long_form ? 12 : 10;
     if (t->size < start || memcmp(b, "\x93NUMPY", 6) != 0)
-        return rt_fail(rt, RT_USAGE, "%s is not an npy file", t->file);
+        return rt_fail(rt, RT_USAGE, "'%s' is not an npy file", t->file);
     size_t n = b[8] | (size_t)b[9] << 8;
     if (long_form)
         n |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
     if (n > t->size - start)
-        return rt_fail(rt, RT_USAGE, "%s: the npy header is cut short", t->file);
+        return rt_fail(rt, RT_USAGE, "'%s': the npy header is cut short", t->file);
     const char *head = t->bytes + start, *end = head + n;
     const char *descr = rt_npy_key(head, n, "'descr'"), *shape = rt_npy_key(head, n, "'shape'");
     const char *order = rt_npy_key(head, n, "'fortran_order'");
     if (!descr || !shape || !order)
-        return rt_fail(rt, RT_USAGE, "%s: the npy header has no descr, fortran_order or shape",
+        return rt_fail(rt, RT_USAGE, "'%s': the npy header has no descr, fortran_order or shape",
                        t->file);
     const char *comma = (const char *)memchr(descr, ',', (size_t)(end - descr));
     if (!rt_npy_type(descr, end, t))
         return rt_fail(rt, RT_USAGE,
-                       "%s: numbers of type %.*s are not read (f4 f8 i1 i2 i4 i8 u1 u2 b1 are)",
+                       "'%s': numbers of type %.*s are not read (f4 f8 i1 i2 i4 i8 u1 u2 b1 are)",
                        t->file, (int)((comma ? comma : end) - descr), descr);
     if (end - order < 5 || memcmp(order, "False", 5) != 0)
-        return rt_fail(rt, RT_USAGE, "%s is in Fortran order: save numpy.ascontiguousarray(x)",
+        return rt_fail(rt, RT_USAGE, "'%s' is in Fortran order: save numpy.ascontiguousarray(x)",
                        t->file);
     if (!rt_npy_shape(shape, end, t) || t->rank == 0)
-        return rt_fail(rt, RT_USAGE, "%s: rows are wanted, the shape is %.*s", t->file,
+        return rt_fail(rt, RT_USAGE, "'%s': rows are wanted, the shape is %.*s", t->file,
                        (int)(end - shape < 40 ? end - shape : 40), shape);
     t->bytes = end;
     t->size -= start + n;
@@ -225,7 +225,7 @@ RT_FN enum rt_status rt_idx_read(struct rt *rt, const struct rt_field *field, co
     int type = t.size >= 4 && b[2] >= 8 && b[2] <= 14 ? types[b[2] - 8] : -1;
     if (t.size < 4 || b[0] || b[1] || type < 0 || b[3] < 1 || b[3] > RT_MAX_RANK ||
         t.size < 4 + 4 * (size_t)b[3])
-        return rt_fail(rt, RT_USAGE, "%s is not an IDX file", t.file);
+        return rt_fail(rt, RT_USAGE, "'%s' is not an IDX file", t.file);
     t.type = (enum rt_type)type;
     t.big_endian = true;
     t.rank = b[3];
@@ -253,12 +253,12 @@ RT_FN enum rt_status rt_raw_read(struct rt *rt, const struct rt_field *field, co
     for (int i = 0; i < rank; i++) {
         t.dims[i] = shape[i];
         if (i && __builtin_mul_overflow(row, shape[i], &row))
-            return rt_fail(rt, RT_USAGE, "%s: a shape that no memory holds", t.file);
+            return rt_fail(rt, RT_USAGE, "'%s': a shape that no memory holds", t.file);
     }
     if (shape[0] < 0) {
         if (row <= 0 || t.size % (size_t)row)
-            return rt_fail(rt, RT_USAGE, "%s: %zu bytes are not whole rows of %lld", t.file, t.size,
-                           (long long)row);
+            return rt_fail(rt, RT_USAGE, "'%s': %zu bytes are not whole rows of %lld", t.file,
+                           t.size, (long long)row);
         t.dims[0] = (int64_t)(t.size / (size_t)row);
     }
     return rt_table_rows(rt, &t, field, out);

@@ -168,21 +168,21 @@ Test(csv, wrong_columns) {
     struct rt_column many = {NULL, 0, 64};
     expect_message(
         load("1,2\n", &image, &c),
-        "digits.image: declared [8, 8, 1] (64 numbers a row), 2 columns of t.csv are asked for");
+        "digits.image: declared [8, 8, 1] (64 numbers a row), 2 columns of 't.csv' are asked for");
     c.columns = &many;
     expect_message(load("1,2\n", &image, &c),
-                   "digits.image: declared [8, 8, 1] (64 numbers a row), t.csv has 2 columns");
+                   "digits.image: declared [8, 8, 1] (64 numbers a row), 't.csv' has 2 columns");
     struct rt_column named[] = {{"a", 0, 0}, {"z", 0, 0}};
     c.columns = named;
     c.n_columns = 2;
-    expect_message(load("a,b\n1,2\n", &field, &c), "t.csv has no column 'z'; it has a, b");
+    expect_message(load("a,b\n1,2\n", &field, &c), "'t.csv' has no column 'z'; it has a, b");
     expect_message(load("7,b\n1,2\n", &field, &c),
                    "'a' is asked for by name, but the first line is not");
     struct rt_column twice[] = {{NULL, 0, 1}, {NULL, 0, 1}};
     c.columns = twice;
     expect_message(load("1,2\n", &field, &c), "column 0 is asked for twice");
-    expect_message(load("", &field, &c), "t.csv: no rows");
-    expect_message(load("\n\r\n", &field, &c), "t.csv: no rows");
+    expect_message(load("", &field, &c), "'t.csv': no rows");
+    expect_message(load("\n\r\n", &field, &c), "'t.csv': no rows");
 }
 
 Test(csv, integers_and_their_range) {
@@ -193,7 +193,7 @@ Test(csv, integers_and_their_range) {
     cr_expect_eq(load("3\n9\n2.0\n", &f, &c), RT_OK);
     cr_expect_eq(((uint8_t *)got.data)[1], 9);
     expect_message(load("3\n12\n", &f, &c),
-                   "digits.label must be 0..9, because of digits.nn:31; row 1 of t.csv has 12");
+                   "digits.label must be 0..9, because of digits.nn:31; row 1 of 't.csv' has 12");
     expect_message(load("3\n2.5\n", &f, &c), "t.csv:2: column 0: '2.5' does not fit an int");
     expect_message(load("3\n-1\n", &f, &c), "'-1' does not fit u8");
     expect_message(load("3\n256\n", &f, &c), "'256' does not fit u8");

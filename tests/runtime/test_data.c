@@ -78,7 +78,7 @@ Test(data, npy_converts_types_and_byte_order) {
     cr_expect_eq(rt_npy_read(rt, &one, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((float *)got.data)[1], -3.0f);
     expect_message((rt_source_free(rt, &got), rt_npy_read(rt, &label, "d", path, &got)),
-                   "d.k: row 0 of t.bin has 0.5, which does not fit i32");
+                   "d.k: row 0 of 't.bin' has 0.5, which does not fit i32");
     save_npy(1, "{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", big, 4);
     cr_expect_eq(rt_npy_read(rt, &label, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((int32_t *)got.data)[0], 258);
@@ -88,7 +88,7 @@ Test(data, npy_converts_types_and_byte_order) {
 Test(data, npy_that_is_wrong) {
     save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", numbers, 48);
     expect_message(rt_npy_read(rt, &four, "d", path, &got),
-                   "d.x: declared [2, 2, 1] (4 numbers a row), t.bin has rows of [3]");
+                   "d.x: declared [2, 2, 1] (4 numbers a row), 't.bin' has rows of [3]");
     save_npy(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }", numbers, 48);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "Fortran order");
     save_npy(1, "{'descr': '<c8', 'fortran_order': False, 'shape': (3, 4), }", numbers, 48);
@@ -106,7 +106,7 @@ Test(data, npy_that_is_wrong) {
     save("\x93NUMPY\x01\x00\xff\xff{'descr'", 18);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "cut short");
     save("hello", 5);
-    expect_message(rt_npy_read(rt, &four, "d", path, &got), "t.bin is not an npy file");
+    expect_message(rt_npy_read(rt, &four, "d", path, &got), "'t.bin' is not an npy file");
 }
 
 /* Every truncation and many damaged bytes of a good file: an answer, never a crash. */
