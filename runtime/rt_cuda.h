@@ -18,15 +18,10 @@
 /* As RT_UNROLL, in kernels. */
 #define RT_UNROLL_GPU(n) RT_PRAGMA(unroll n)
 /* True for the first thread that asks: the one atomic operation of all kernels. */
-static __device__ __forceinline__ bool rt_take(int *lock) {
-    return atomicCAS(lock, 0, 1) == 0;
-}
+#define RT_TAKE(lock) (atomicCAS((lock), 0, 1) == 0)
 #else
 #define RT_UNROLL_GPU(n) RT_UNROLL(n)
 #include "cuda_shim.h"
-__attribute__((no_sanitize("thread"))) static inline bool rt_take(int *lock) {
-    return *lock == 0 && (*lock = 1) == 1;
-}
 #endif
 
 #endif

@@ -59,7 +59,7 @@ RT_DEVICE uint64_t rt_wide_bits_f32(float x) {
 }
 
 RT_DEVICE void rt_fault_raise(struct rt_fault *fault, int node, uint64_t value, int64_t step) {
-    if (!rt_take(&fault->lock))
+    if (!RT_TAKE(&fault->lock))
         return;
     memcpy(&fault->value, &value, sizeof value);
     fault->step = step;

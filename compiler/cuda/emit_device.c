@@ -376,9 +376,9 @@ static int emit_index_sources(CEmit *x, const Home *h) {
     return n;
 }
 
-static void emit_indexes(CEmit *x) {
+/* `first`: rows that the places of all index buffers of a set have together. */
+static void emit_indexes(CEmit *x, int64_t *first) {
     int *sources = NEW_ARRAY(x->arena, int, x->p->homes.n + 1);
-    int64_t *first = NEW_ARRAY(x->arena, int64_t, x->p->sets.n + 1);
     for (int i = 0; i < x->p->homes.n; i++)
         if (is_index(x, x->p->homes.at[i]))
             sources[i] = emit_index_sources(x, x->p->homes.at[i]);
@@ -395,6 +395,9 @@ static void emit_indexes(CEmit *x) {
     }
     emit_line(&x->e, "{0, 0, 0, 0, NULL, 0},");
     emit_end(&x->e, ";");
+}
+
+static void emit_stage_rows(CEmit *x, const int64_t *first) {
     emit_line(&x->e, "/* Rows that the places of all index buffers of a set have together. */");
     emit_begin(&x->e, "static const int64_t nn_stage_rows[NN_SETS + 1] =");
     for (int i = 0; i < x->p->sets.n; i++)
@@ -445,7 +448,10 @@ static void emit_needs(CEmit *x) {
 }
 
 void cuda_emit_tables(CEmit *x) {
-    emit_indexes(x);
+    int64_t *first = NEW_ARRAY(x->arena, int64_t, x->p->sets.n + 1);
+    if (x->p->loops.n)
+        emit_indexes(x, first);
+    emit_stage_rows(x, first);
     emit_data(x);
     emit_needs(x);
 }

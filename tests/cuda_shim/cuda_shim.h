@@ -35,6 +35,12 @@
 #define __shared__   static __attribute__((section("shim_shared")))
 #define __constant__ static __attribute__((section("shim_constant")))
 
+/* True for the first thread that asks; blocks and threads run one at a time. */
+__attribute__((no_sanitize("thread"))) inline bool shim_take(int *lock) {
+    return *lock == 0 && (*lock = 1) == 1;
+}
+#define RT_TAKE(lock) shim_take(lock)
+
 /* ---- who am I -------------------------------------------------------------------------------- */
 
 struct shim_thread { /* the library's record of a thread begins with this */

@@ -4,7 +4,8 @@
  *
  * Prints `file:line: what`, then a line that counts; exit code 1 when something was found. Besides
  * the compiler's warnings under the flags given:
- *   - what can be written is not global; no goto, no arrays of variable length
+ *   - every kernel, region and task has a use, hence every kernel a launch; what can be written is
+ *     not global; no goto, no arrays of variable length
  *   - what a region reaches does not allocate, print or end the program
  *   - in a kernel, no double constant where nothing else is double, pointers to numbers are
  *     restrict, no barrier where threads of a block may part
@@ -22,10 +23,11 @@ typedef struct Function Function;
 struct Function {
     CXCursor cursor;
     char *name;
-    bool kernel;            /* of the CPU or of the GPU */
+    bool kernel;            /* of the GPU */
     bool device;            /* a kernel of the GPU, or called by one */
     bool has_double, waits; /* waits: reaches a barrier of the block */
     bool seen;              /* in the walk over calls */
+    bool used;              /* by another function, or by a table */
     CXCursor double_at;     /* a double constant, with has_constant */
     bool has_constant;
     Function **calls;
@@ -39,6 +41,8 @@ typedef struct {
     int n, found;
     CXCursor *parted; /* variables that differ from thread to thread */
     int n_parted;
+    CXCursor *tables; /* variables outside of functions */
+    int n_tables;
 } Check;
 
 typedef struct Walk { /* down the body of a function */
@@ -272,6 +276,8 @@ static void visit_reference(Walk *w, CXCursor c) {
     const enum CXCursorKind kind = clang_getCursorKind(what);
     if (kind == CXCursor_FunctionDecl)
         callee = function_of(w->check, what);
+    if (callee && callee != w->function)
+        callee->used = true;
     if (kind == CXCursor_FunctionDecl || is_hook(what))
         note_call(w->function, callee, what);
     if (w->parted && w->function->device &&
@@ -413,6 +419,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
     if (kind == CXCursor_VarDecl) {
         if (!is_const(clang_getCanonicalType(clang_getCursorType(c))))
             found(k, c, "a global that can be written");
+        ADD(k->tables, k->n_tables, c);
     }
     if (kind == CXCursor_FunctionDecl && clang_isCursorDefinition(c)) {
         Function *f = calloc(1, sizeof *f);
@@ -455,6 +462,33 @@ static void check_regions(Check *k) {
         if (is_region(k->functions[i]))
             reach(k, k->functions[i], k->functions[i]);
     }
+}
+
+static enum CXChildVisitResult visit_table(CXCursor c, CXCursor parent, CXClientData data) {
+    (void)parent;
+    Function *f = NULL;
+    if (clang_getCursorKind(c) == CXCursor_DeclRefExpr)
+        f = function_of(data, clang_getCursorReferenced(c));
+    if (f)
+        f->used = true;
+    return CXChildVisit_Recurse;
+}
+
+/* Made for the program: of the runtime and of the table of values some may have no use. */
+static bool is_own(const Function *f) {
+    static const char *const others[] = {"rt_", "nn_", "its_", "at_", "dev_"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (starts_with(f->name, others[i]))
+            return false;
+    return strcmp(f->name, "main") != 0;
+}
+
+static void check_uses(Check *k) {
+    for (int i = 0; i < k->n_tables; i++)
+        clang_visitChildren(k->tables[i], visit_table, k);
+    for (int i = 0; i < k->n; i++)
+        if (!k->functions[i]->used && is_own(k->functions[i]))
+            found(k, k->functions[i]->cursor, "%s: nothing uses it", k->functions[i]->name);
 }
 
 static void check_functions(Check *k) {
@@ -502,6 +536,7 @@ int main(int argc, char **argv) {
     clang_visitChildren(top, visit_top, &check);
     check_functions(&check);
     check_regions(&check);
+    check_uses(&check);
     for (int i = 0; i < check.n; i++)
         kernels += check.functions[i]->kernel;
     printf("%s: %d functions, %d kernels, %d findings\n", argv[1], check.n, kernels, check.found);

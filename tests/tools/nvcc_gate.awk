@@ -52,8 +52,8 @@ END {
     for (i = 1; i <= n; i++) {
         k = order[i]
         name = plain(k)
-        printf "%-6s %-32s block %4d registers %3d shared %5d stack %d spills %d\n", arch, name,
-            block[k], registers[k], shared[k], stack[k], spills[k]
+        printf "%-6s %-32s block %4d registers %3d shared %5d stack %d spills %d %s\n", arch, name,
+            block[k], registers[k], shared[k], stack[k], spills[k], file
         # a warp gets registers in units of 256, so a thread in units of 8
         each = int((registers[k] + 7) / 8) * 8
         if (!(k in block)) found(name, "no __launch_bounds__")
