@@ -391,6 +391,20 @@ static void place(Planner *p) {
     plan_settle_families(&runs, rotate_of);
 }
 
+void plan_preview_runs(Lowered *l, Arena *arena) {
+    bool *persist = NEW_ARRAY(arena, bool, l->buffers.n + 1);
+    for (int i = 0; i < l->buffers.n; i++)
+        persist[i] = is_persistent(l->buffers.at[i]);
+    place_barriers(l, arena);
+    Runs runs = {.l = l, .arena = arena, .persist = persist};
+    plan_find_runs(&runs);
+    for (int i = 0; i < l->buffers.n; i++) {
+        l->buffers.at[i]->family = NULL;
+        l->buffers.at[i]->copy = 0;
+    }
+    l->families.n = 0;
+}
+
 void plan(Compiler *c) {
     Lowered *l = c->lowered;
     Planner p = {.l = l, .arena = c->arena};

@@ -17,6 +17,9 @@ void plan_find_runs(Runs *r);
  * rotate_of: by buffer, how many copies of its family have bytes of their own. */
 void plan_settle_families(Runs *r, const int *rotate_of);
 
+/* plan.c: l->runs of the kernels as they are now, before anything has its place. */
+void plan_preview_runs(Lowered *l, Arena *arena);
+
 /* plan_mutate.c: makes the fault that a test wants, if any. */
 void plan_mutate(Lowered *l);
 

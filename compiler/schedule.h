@@ -145,6 +145,8 @@ int sched_tiles(int64_t rounds, double ns);
 
 /* Kernels whose nests are equal but for what calls hand over share one function. */
 void schedule_share(Compiler *c);
+/* The same without new names: sets same_as. */
+void schedule_find_same(Compiler *c);
 
 /* One a kind: fills s->nest, s->kernel->tiles, flops, bytes and note; owner flags of reads and
  * writes where they hold. */

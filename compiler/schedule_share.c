@@ -368,7 +368,7 @@ static void name_shared(Compiler *c) {
     }
 }
 
-void schedule_share(Compiler *c) {
+void schedule_find_same(Compiler *c) {
     enum { BUCKETS = 1024 };
     typedef VEC(Kernel *) Bucket;
     Bucket *bucket = NEW_ARRAY(c->arena, Bucket, BUCKETS);
@@ -383,5 +383,9 @@ void schedule_share(Compiler *c) {
         else
             vec_push(c->arena, b, k);
     }
+}
+
+void schedule_share(Compiler *c) {
+    schedule_find_same(c);
     name_shared(c);
 }

@@ -99,10 +99,10 @@ const char *c_buffer_value(const CEmit *x, const Buffer *b) {
     return arena_printf(x->arena, "VALUE_%s", buffer_name(b));
 }
 
-const char *c_at(const CEmit *x, const Buffer *b) {
+const char *c_at(const CEmit *x, const char *at, const Buffer *b) {
     if (b->family && b->family->stride)
-        return arena_printf(x->arena, "at_%s(nn, %d)", b->family->name, b->copy);
-    return arena_printf(x->arena, "at_%s(nn)", buffer_name(b));
+        return arena_printf(x->arena, "%s_%s(nn, %d)", at, b->family->name, b->copy);
+    return arena_printf(x->arena, "%s_%s(nn)", at, buffer_name(b));
 }
 
 const char *c_value_name(const CEmit *x, int value) {
@@ -156,6 +156,11 @@ static bool has_accessor(const CEmit *x, const Buffer *b) {
     return (x->cpu || !b->region) && (b->home || x->values.touched[b->id]) && !b->copy;
 }
 
+/* A value of a region of the CPU. */
+static bool is_on_host(const CEmit *x, const Buffer *b) {
+    return x->cpu && b->id < x->cpu->buffers.n && x->cpu->buffers.at[b->id] == b;
+}
+
 /* Of the values that no NN_AT numbers. */
 static void emit_value_numbers(CEmit *x) {
     const Values *v = &x->values;
@@ -164,6 +169,12 @@ static void emit_value_numbers(CEmit *x) {
     for (int i = 0; i < v->rows; i++)
         if (i >= v->scalars || (!v->buffers.at[i]->copy && !has_accessor(x, v->buffers.at[i])))
             next = add_number(&t, c_value_name(x, i), i, next);
+    for (int i = 0, number = v->rows; i < v->families.n; i++) {
+        const Buffer *first = v->families.at[i]->copies.at[0];
+        if (!is_on_host(x, first))
+            next = add_number(&t, cuda_value(x, first), number, next);
+        number += v->families.at[i]->copies.n;
+    }
     for (int i = 0; i < v->locals.n; i++)
         next = add_number(&t, cuda_value(x, v->locals.at[i]), v->all + i, next);
     emit_enum(x, &t);
@@ -289,8 +300,7 @@ void c_emit_given(CEmit *x) {
 
 /* ---- accessors ---- */
 
-/* "4096", of a family "4096 + i % 2 * 8192LL": where copy i of it lies. */
-static const char *place_of(const CEmit *x, const Buffer *b) {
+const char *c_place_of(const CEmit *x, const Buffer *b) {
     const Family *f = b->family;
     long long offset = (long long)(f ? f->offset : b->offset);
     if (!f || !f->stride)
@@ -334,7 +344,7 @@ static void emit_buffer_accessor(CEmit *x, const Buffer *b, const Uses *u) {
     const char *at =
         arena_printf(x->arena, "NN_AT%s(%d, %s, %s, %s, %s)", layer, x->values.number[b->id],
                      c_type(b->dtype), buffer_name(b), c_print_buffer_rows(x->arena, b),
-                     place_of(x, b));
+                     c_place_of(x, b));
     Text note = {.arena = x->arena};
     text_printf(&note, "%s", shape_text(x->arena, &b->shape));
     if (f)

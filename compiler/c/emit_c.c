@@ -84,7 +84,7 @@ static void head_kernels(CEmit *x, const Lowered *l) {
         const Kernel *k = l->kernels.at[i];
         if (!i || k->region != l->kernels.at[i - 1]->region)
             emit_line(&x->e, " *  %s", k->region->name);
-        if (l == x->gpu || runs == l->runs.n || l->runs.at[runs].first != i) {
+        if (runs == l->runs.n || l->runs.at[runs].first != i) {
             head_kernel(x, l, i, 0);
             continue;
         }
@@ -105,7 +105,7 @@ static void head_all_kernels(CEmit *x) {
     }
     if (x->gpu) {
         emit_line(&x->e, " *");
-        emit_line(&x->e, " * kernels by region on the GPU: number, FLOPs, bytes");
+        emit_line(&x->e, " * kernels by region on the GPU: number, FLOPs, bytes, layers");
         head_kernels(x, x->gpu);
     }
 }

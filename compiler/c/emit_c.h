@@ -14,7 +14,7 @@
 
 /* What has a number for replays, traces and files. Rows of nn_values: weights, what else outlives
  * a region, values of one region, scalars, counts; then one row for each family of values of one
- * region, whose copies have numbers one after the other. */
+ * region (with both targets then for those of the GPU), whose copies have numbers one after the other. */
 typedef struct Values {
     VEC(const Buffer *) buffers;
     VEC(const Family *) families;
@@ -49,6 +49,7 @@ typedef struct CEmit {
     Link *link;
     Values values;
     const RegionKernels *regions; /* by id */
+    const struct Layers *layers;  /* of the GPU's launches (cuda/layers.c) */
     VEC(Written) written;
     int groups; /* of them so far */
     VEC(const char *) records;   /* names of `record` */
@@ -67,7 +68,10 @@ int c_value_of_scalar(const CEmit *x, const Scalar *s);
 int c_value_of_count(const CEmit *x, const Count *c);
 const char *c_value_name(const CEmit *x, int value); /* VALUE_h1, SCALAR_lr, COUNT_rows */
 const char *c_buffer_value(const CEmit *x, const Buffer *b); /* VALUE_h1, VALUE_block_w + 3 */
-const char *c_at(const CEmit *x, const Buffer *b);           /* at_h1(nn), at_block_w(nn, 3) */
+/* at_h1(nn), at_block_w(nn, 3); `at`: what the accessor's name begins with */
+const char *c_at(const CEmit *x, const char *at, const Buffer *b);
+/* "4096", of a family "4096 + i % 2 * 8192LL": where it lies, or copy i of it. */
+const char *c_place_of(const CEmit *x, const Buffer *b);
 Buffer *c_home_buffer(const CEmit *x, const Home *h);     /* never NULL */
 Buffer *c_node_buffer(const CEmit *x, const Node *n);     /* never NULL */
 const char *c_split_name(const CEmit *x, const Split *s); /* ROWS_digits_train */
@@ -83,6 +87,29 @@ void c_emit_kernels(CEmit *x);
 void c_emit_regions(CEmit *x);
 void c_emit_region_tables(CEmit *x);
 void c_collect_regions(CEmit *x);
+
+/* ---- emit_run.c ---- */
+/* Calls one after the other, some in a loop over the copies of a run. */
+typedef struct RunLoop {
+    CEmit *x;
+    const Lowered *l;
+    const char *at; /* what the names of accessors begin with: "at", "dev" */
+    Names *tables;  /* of numbers, in this function */
+    /* of the loop that is open, else copies == 0 */
+    Run run;
+    const char *var; /* the loop variable: lead + step * number of the copy */
+    int lead, step;
+    int kernel; /* that is being called, in the first copy */
+} RunLoop;
+
+RunLoop run_loop_new(CEmit *x, const Lowered *l, const char *at);
+void run_loop_open(RunLoop *c, Run run);
+void run_loop_close(RunLoop *c);
+const char *run_loop_layer(const RunLoop *c); /* the loop variable; outside of loops "0" */
+/* What a call of this kernel (in a loop: of the first copy) is handed. */
+CallNames run_loop_names(RunLoop *c, int kernel);
+/* A replay will look at what this kernel, the one called last, writes. */
+void run_loop_note_written(RunLoop *c, const Kernel *k);
 
 /* ---- emit_replay.c ---- */
 /* A replay looks at what kernels before this one write. */

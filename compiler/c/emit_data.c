@@ -99,7 +99,7 @@ static void emit_tensor(CEmit *x, const DataSource *s) {
     emit_line(&x->e, "%s.type = %s;", at, c_rt_type(s->dtype));
     emit_line(&x->e, "%s.rows = %lld;", at, (long long)s->rows);
     emit_line(&x->e, "%s.row_elements = %lld;", at, (long long)s->row_elements);
-    emit_line(&x->e, "%s.data = %s;", at, c_at(x, c_home_buffer(x, s->tensor)));
+    emit_line(&x->e, "%s.data = %s;", at, c_at(x, "at", c_home_buffer(x, s->tensor)));
 }
 
 static void emit_source(CEmit *x, const DataSource *s) {

@@ -103,7 +103,7 @@ static const char *node_text(CEmit *x, const Node *n) {
         return arena_printf(x->arena, "nn->scalars.%s", n->attr.scalar->name);
     if (n->op == OP_count)
         return arena_printf(x->arena, "nn->counts.%s", n->attr.count->name);
-    return arena_printf(x->arena, "%s[0]", c_at(x, c_node_buffer(x, n)));
+    return arena_printf(x->arena, "%s[0]", c_at(x, "at", c_node_buffer(x, n)));
 }
 
 const char *c_expr(CEmit *x, const HExpr *h) {
@@ -118,7 +118,7 @@ const char *c_expr(CEmit *x, const HExpr *h) {
         return as_host(x, h->type, node_text(x, h->node));
     case HX_HOME:
         return as_host(x, h->type,
-                       arena_printf(x->arena, "%s[0]", c_at(x, c_home_buffer(x, h->home))));
+                       arena_printf(x->arena, "%s[0]", c_at(x, "at", c_home_buffer(x, h->home))));
     case HX_ROWS:
         return arena_printf(x->arena, "nn->rows[%s].count", c_split_name(x, h->split));
     case HX_OP:

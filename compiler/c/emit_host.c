@@ -99,7 +99,7 @@ static void emit_batches(CEmit *x, const HStmt *s) {
             emit_line(&x->e, "if (!rows_%d)", id);
         } else {
             emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &rows_%d))", b->id,
-                      c_at(x, c_home_buffer(x, b->index)), id);
+                      c_at(x, "at", c_home_buffer(x, b->index)), id);
         }
         emit_line(&x->e, "    break;");
         if (b->count)

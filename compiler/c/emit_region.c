@@ -24,15 +24,10 @@ void c_emit_kernels(CEmit *x) {
 /* A region function being written. */
 typedef struct Calls {
     CEmit *x;
+    RunLoop loop;
     bool threads; /* some kernel of the region runs on all of them */
     bool serial;  /* the block of thread 0 is open */
     int next_run; /* in Lowered.runs */
-    /* of the loop that is open, else copies == 0 */
-    Run run;
-    const char *var; /* the loop variable: lead + step * number of the copy */
-    int lead, step;
-    int kernel; /* that is being called, in the first copy */
-    Names *tables; /* of numbers, in this function */
     int replay_end;
 } Calls;
 
@@ -49,7 +44,7 @@ static void close_serial(Calls *c) {
 }
 
 static void emit_inspection(Calls *c) {
-    c_emit_inspection(c->x, c->run.copies ? c->var : "0");
+    c_emit_inspection(c->x, run_loop_layer(&c->loop));
 }
 
 static void emit_wait(Calls *c) {
@@ -68,167 +63,26 @@ static void emit_decision(Calls *c, const Kernel *next) {
         emit_wait(c);
 }
 
-/* ---- what a call is handed in a loop ---- */
-
-static const Kernel *next_copy(const Calls *c) {
-    return c->x->cpu->kernels.at[c->kernel + c->run.period];
-}
-
-/* The same buffer of the same call in the next copy. */
-static const Buffer *in_next_copy(const Calls *c, const Buffer *b) {
-    const Kernel *k = c->x->cpu->kernels.at[c->kernel], *next = next_copy(c);
-    for (int i = 0; i < k->reads.n; i++)
-        if (k->reads.at[i].buffer == b)
-            return next->reads.at[i].buffer;
-    for (int i = 0; i < k->writes.n; i++)
-        if (k->writes.at[i].buffer == b)
-            return next->writes.at[i].buffer;
-    bug("emit: kernel '%s' has no buffer '%s'", k->name, b->name);
-}
-
-/* Copy rest + sign * the loop variable of a family. */
-typedef struct CopyOfLayer {
-    int sign, rest;
-} CopyOfLayer;
-
-static CopyOfLayer copy_of_layer(const Calls *c, const Buffer *b) {
-    int sign = in_next_copy(c, b)->copy - b->copy == c->step ? 1 : -1;
-    return (CopyOfLayer){sign, b->copy - sign * c->lead};
-}
-
-static const char *in_terms_of(const Calls *c, const char *what, int rest) {
-    return !rest ? what
-                 : arena_printf(c->x->arena, "%s %c %d", what, rest < 0 ? '-' : '+', abs(rest));
-}
-
-/* "layer", "layer + 1", "11 - layer" */
-static const char *layer_of(const Calls *c, const Buffer *b) {
-    CopyOfLayer of = copy_of_layer(c, b);
-    if (of.sign < 0)
-        return arena_printf(c->x->arena, "%d - %s", of.rest, c->var);
-    return in_terms_of(c, c->var, of.rest);
-}
-
-static bool varies(const Calls *c, const Buffer *b) {
-    return c->run.copies && in_next_copy(c, b) != b;
-}
-
-static const char *call_buffer(void *arg, const Buffer *b) {
-    const Calls *c = arg;
-    if (!varies(c, b) || !b->family->stride)
-        return c_at(c->x, b);
-    return arena_printf(c->x->arena, "at_%s(nn, %s)", b->family->name, layer_of(c, b));
-}
-
-/* `static const TYPE WHAT_of_KERNEL[] = {…};` of the numbers of all copies, by layer. Returns what
- * stands for the one of the copy, or for the number when all are equal. */
-static const char *number_in_loop(Calls *c, const char *type, const char *what, const char *format,
-                                  const int64_t *of_copy) {
-    int n = c->run.copies, low = c->step > 0 ? c->lead : c->lead - n + 1;
-    Text all = {.arena = c->x->arena};
-    bool equal = true;
-    for (int i = 0; i < n; i++) {
-        text_add(&all, i ? ", " : "");
-        text_printf(&all, format, (unsigned)of_copy[c->step > 0 ? i : n - 1 - i]);
-        equal &= of_copy[i] == of_copy[0];
-    }
-    if (equal)
-        return arena_printf(c->x->arena, format, (unsigned)of_copy[0]);
-    const char *name = arena_printf(c->x->arena, "%s_of_%s", what,
-                                    c->x->cpu->kernels.at[c->kernel]->name);
-    name = names_unique(c->tables, name, "_");
-    emit_words(&c->x->e, arena_printf(c->x->arena, "static const %s %s[] = {", type, name), all.at,
-               "};");
-    return low ? arena_printf(c->x->arena, "%s[%s - %d]", name, c->var, low)
-               : arena_printf(c->x->arena, "%s[%s]", name, c->var);
-}
-
-static const char *call_place(void *arg, int which) {
-    Calls *c = arg;
-    int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
-    Kernel *const *k = &c->x->cpu->kernels.at[c->kernel];
-    if (!c->run.copies)
-        return arena_printf(c->x->arena, "0x%08xu", k[0]->places.at[which]);
-    for (int i = 0; i < c->run.copies; i++)
-        of_copy[i] = k[i * c->run.period]->places.at[which];
-    return number_in_loop(c, "uint32_t", "places", "0x%08xu", of_copy);
-}
-
-static const char *call_fault(void *arg, int which) {
-    Calls *c = arg;
-    int64_t *of_copy = NEW_ARRAY(c->x->arena, int64_t, MAX(c->run.copies, 1));
-    Kernel *const *k = &c->x->cpu->kernels.at[c->kernel];
-    if (!c->run.copies)
-        return arena_printf(c->x->arena, "%d", k[0]->faults.at[which]);
-    for (int i = 0; i < c->run.copies; i++)
-        of_copy[i] = k[i * c->run.period]->faults.at[which];
-    return number_in_loop(c, "int", "faults", "%u", of_copy);
-}
-
-/* What a replay will look at. */
-static void note_written(Calls *c, const Kernel *k) {
-    for (int i = 0; i < k->writes.n; i++) {
-        const Buffer *b = k->writes.at[i].buffer;
-        Written w = {.kernel = c->kernel, .write = i, .value = c_buffer_value(c->x, b)};
-        if (varies(c, b)) {
-            CopyOfLayer of = copy_of_layer(c, b);
-            w.step = of.sign;
-            w.value = in_terms_of(c, arena_printf(c->x->arena, "VALUE_%s", b->family->name),
-                                  of.rest);
-        }
-        c_add_written(c->x, w);
-    }
-}
-
 static void emit_call(Calls *c, int i) {
     CEmit *x = c->x;
     const Kernel *k = x->cpu->kernels.at[i];
-    const CallNames names = {c, call_buffer, call_place, call_fault};
+    const CallNames names = run_loop_names(&c->loop, i);
     Text call = {.arena = x->arena};
-    c->kernel = i;
     if (k->tiles == 1)
         open_serial(c);
     else
         close_serial(c);
-    if (c_needs_inspection(x, x->cpu, i, c->run))
+    if (c_needs_inspection(x, x->cpu, i, c->loop.run))
         emit_inspection(c);
     c_print_call(&call, k, &names);
     emit_words(&x->e, "", call.at, "");
     if (i < c->replay_end)
-        note_written(c, k);
+        run_loop_note_written(&c->loop, k);
 }
 
 /* ---- loops ---- */
 
 static void emit_kernels(Calls *c, int from, int to);
-
-static int rank_of(const Buffer *b) {
-    return !b->home ? 0 : b->home->kind != HOME_PARAM ? 1 : 2;
-}
-
-/* The layer of a run is that of the first parameter that goes with it; a run without is no layer
- * but a time step or the like, and counts as its first value does. */
-static void find_lead(Calls *c) {
-    const Buffer *lead = NULL;
-    for (int q = 0; q < c->run.period; q++) {
-        const Kernel *k = c->x->cpu->kernels.at[c->run.first + q];
-        c->kernel = c->run.first + q;
-        for (int i = 0; i < k->reads.n + k->writes.n; i++) {
-            int w = i - k->reads.n;
-            const Buffer *b = w < 0 ? k->reads.at[i].buffer : k->writes.at[w].buffer;
-            if (!varies(c, b) || (lead && rank_of(lead) >= rank_of(b)))
-                continue;
-            lead = b;
-            c->lead = b->copy;
-            c->step = in_next_copy(c, b)->copy - b->copy;
-        }
-    }
-    c->var = lead && rank_of(lead) == 2 ? "layer" : "i";
-    if (!lead) { /* nothing but numbers differs */
-        c->lead = 0;
-        c->step = 1;
-    }
-}
 
 static bool is_serial_run(const Lowered *l, Run run) {
     for (int i = run.first; i < run.first + 2 * run.period; i++)
@@ -245,28 +99,20 @@ static void emit_run(Calls *c, Run run) {
     else
         close_serial(c);
     emit_inspection(c);
-    c->run = run;
-    find_lead(c);
+    run_loop_open(&c->loop, run);
     bool serial = c->serial;
-    int end = c->lead + c->step * run.copies;
-    if (c->step > 0)
-        emit_begin(&x->e, "for (int %s = %d; %s < %d; %s++)", c->var, c->lead, c->var, end, c->var);
-    else
-        emit_begin(&x->e, "for (int %s = %d; %s >= %d; %s--)", c->var, c->lead, c->var, end + 1,
-                   c->var);
     if (run_waits_first(x->cpu, run))
         emit_wait(c);
     emit_kernels(c, run.first, run.first + run.period);
     if (!serial)
         close_serial(c);
     emit_inspection(c);
-    emit_end(&x->e, "");
-    c->run = (Run){0};
+    run_loop_close(&c->loop);
 }
 
 static bool begins_run(const Calls *c, int i) {
     const Lowered *l = c->x->cpu;
-    return !c->run.copies && c->next_run < l->runs.n && l->runs.at[c->next_run].first == i;
+    return !c->loop.run.copies && c->next_run < l->runs.n && l->runs.at[c->next_run].first == i;
 }
 
 /* Kernels from … to - 1, in a loop or out of it. */
@@ -275,8 +121,10 @@ static void emit_kernels(Calls *c, int from, int to) {
     for (int i = from; i < to; i++) {
         bool run = begins_run(c, i);
         Run here = run ? l->runs.at[c->next_run] : (Run){0};
-        bool outside = run && !run_decides_first(l, here), inside = c->run.copies && i == from;
-        if (l->decide_before[i] && !(run && !outside) && !(inside && !run_decides_first(l, c->run)))
+        bool first = c->loop.run.copies && i == from;
+        bool elsewhere = (run && run_decides_first(l, here)) ||
+                         (first && !run_decides_first(l, c->loop.run));
+        if (l->decide_before[i] && !elsewhere)
             emit_decision(c, l->kernels.at[i]);
         if (run) {
             c->next_run++;
@@ -296,7 +144,7 @@ static void emit_kernels(Calls *c, int from, int to) {
 static void emit_region(CEmit *x, const Region *r) {
     const RegionKernels *own = &x->regions[r->id];
     Calls c = {.x = x, .threads = own->parallel, .replay_end = c_replay_end(x->cpu, own)};
-    c.tables = names_new(x->arena);
+    c.loop = run_loop_new(x, x->cpu, "at");
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "static void region_%s(void *arg, int t)", r->name);
     emit_line(&x->e, own->first < own->end ? "struct nn *nn = (struct nn *)arg;" : "(void)arg;");

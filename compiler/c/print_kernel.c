@@ -54,7 +54,7 @@ const char *c_source_name(Arena *a, const DataSource *s) {
     return name;
 }
 
-static bool writes_buffer(const Kernel *k, const Buffer *b) {
+bool print_writes(const Kernel *k, const Buffer *b) {
     for (int i = 0; i < k->writes.n; i++)
         if (k->writes.at[i].buffer == b)
             return true;
@@ -85,7 +85,7 @@ static const char *print_parameter(Printer *p, const Buffer *b) {
     Text one = {.arena = p->arena};
     const char *name = print_new_name(p, b, b->name);
     int64_t extent[3];
-    if (!writes_buffer(p->kernel, b))
+    if (!print_writes(p->kernel, b))
         text_add(&one, print_buffer_subscripts(p->arena, b, extent) > 1 ? "rt_const " : "const ");
     buffer_declaration(&one, p->arena, b, print_text(p, "rt_restrict %s", name));
     return one.at;

@@ -44,6 +44,7 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted);
 int print_buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent);
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out);
+bool print_writes(const Kernel *k, const Buffer *b);
 /* Adds the parameters of a kernel that are memory: buffers, then sources. Returns how many buffers.
  */
 int print_memory_parameters(Printer *p, Text *list);

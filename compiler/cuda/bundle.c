@@ -3,7 +3,10 @@
  * A launch costs some microseconds and few of these kernels fill a GPU. The kernels of a region are
  * ordered by levels: each stands one level behind the last that it depends on. Small ones of a
  * level become one kernel, whose blocks are shared out among them: a PART loop each.
+ * The copies of a run (plan_runs.c) keep their order and are put together each by itself, alike:
+ * they are launched by a loop.
  */
+#include "../plan.h"
 #include "geometry.h"
 #include "schedule.h"
 #include <string.h>
@@ -16,22 +19,37 @@ static bool is_small(const Kernel *k) {
 
 /* ---- levels ---- */
 
+/* Kernels that keep their order: one, or all copies of a run. */
+typedef struct Unit {
+    Kernel *const *kernel;
+    int n, period; /* n > period: a run */
+    int level;
+} Unit;
+
 /* Must kernel b stay behind a, which comes before it? Checks and writes of homes keep their order.
  */
-static bool depends(const Kernel *a, const Kernel *b) {
+static bool kernel_depends(const Kernel *a, const Kernel *b) {
     return kernel_writes_touched(a, b) || kernel_writes_touched(b, a) ||
            (a->check && kernel_writes_home(b)) || (b->check && kernel_writes_home(a));
 }
 
-/* Of kernels first … last-1; returns how many levels there are. */
-static int find_levels(const Lowered *l, int first, int last, int *level) {
+static bool depends(const Unit *a, const Unit *b) {
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < b->n; j++)
+            if (kernel_depends(a->kernel[i], b->kernel[j]))
+                return true;
+    return false;
+}
+
+/* Returns how many levels there are. */
+static int find_levels(Unit *unit, int n) {
     int levels = 0;
-    for (int i = first; i < last; i++) {
-        level[i] = 0;
-        for (int j = first; j < i; j++)
-            if (level[j] >= level[i] && depends(l->kernels.at[j], l->kernels.at[i]))
-                level[i] = level[j] + 1;
-        levels = MAX(levels, level[i] + 1);
+    for (int i = 0; i < n; i++) {
+        unit[i].level = 0;
+        for (int j = 0; j < i; j++)
+            if (unit[j].level >= unit[i].level && depends(&unit[j], &unit[i]))
+                unit[i].level = unit[j].level + 1;
+        levels = MAX(levels, unit[i].level + 1);
     }
     return levels;
 }
@@ -135,30 +153,65 @@ static void add_level(Arena *a, Lowered *l, Kernel *const *small, int n) {
     }
 }
 
+static void add_kernels(Arena *a, Lowered *l, Unit *unit, int n);
+
+/* The kernels of each copy by themselves, so that copies stay alike. */
+static void add_run(Arena *a, Lowered *l, const Unit *run) {
+    Unit *body = NEW_ARRAY(a, Unit, run->period);
+    for (int first = 0; first < run->n; first += run->period) {
+        for (int q = 0; q < run->period; q++)
+            body[q] = (Unit){.kernel = run->kernel + first + q, .n = 1, .period = 1};
+        add_kernels(a, l, body, run->period);
+    }
+}
+
+static void add_kernels(Arena *a, Lowered *l, Unit *unit, int n) {
+    Kernel **small = NEW_ARRAY(a, Kernel *, n + 1);
+    int levels = find_levels(unit, n);
+    for (int v = 0; v < levels; v++) {
+        int found = 0;
+        for (int i = 0; i < n; i++) {
+            if (unit[i].level != v)
+                continue;
+            if (unit[i].n > unit[i].period)
+                add_run(a, l, &unit[i]);
+            else if (is_small(unit[i].kernel[0]))
+                small[found++] = unit[i].kernel[0];
+            else
+                vec_push(a, &l->kernels, unit[i].kernel[0]);
+        }
+        add_level(a, l, small, found);
+    }
+}
+
+/* The run that begins at kernel i; a short one is no more than kernels. */
+static Run run_at(const Lowered *l, int i) {
+    for (int r = 0; r < l->runs.n; r++)
+        if (l->runs.at[r].first == i && l->runs.at[r].period * l->runs.at[r].copies > MOST_PARTS)
+            return l->runs.at[r];
+    return (Run){i, 1, 1};
+}
+
 void cuda_bundle(Compiler *c) {
     Lowered *l = c->lowered;
     Arena *a = c->arena;
-    Lowered was = *l;
-    int *level = NEW_ARRAY(a, int, l->kernels.n + 1);
-    Kernel **small = NEW_ARRAY(a, Kernel *, l->kernels.n + 1);
+    schedule_find_same(c);
+    plan_preview_runs(l, a);
+    const Lowered was = *l;
+    Unit *unit = NEW_ARRAY(a, Unit, was.kernels.n + 1);
     memset(&l->kernels, 0, sizeof l->kernels);
-    for (int first = 0, last; first < was.kernels.n; first = last) {
-        last = first;
-        while (last < was.kernels.n &&
-               was.kernels.at[last]->region == was.kernels.at[first]->region)
-            last++;
-        int levels = find_levels(&was, first, last, level);
-        for (int v = 0; v < levels; v++) {
-            int n = 0;
-            for (int i = first; i < last; i++) {
-                Kernel *k = was.kernels.at[i];
-                if (level[i] == v && is_small(k))
-                    small[n++] = k;
-                else if (level[i] == v)
-                    vec_push(a, &l->kernels, k);
-            }
-            add_level(a, l, small, n);
+    memset(&l->runs, 0, sizeof l->runs);
+    for (int i = 0; i < was.kernels.n;) {
+        const Region *region = was.kernels.at[i]->region;
+        int n = 0;
+        while (i < was.kernels.n && was.kernels.at[i]->region == region) {
+            Run run = run_at(&was, i);
+            unit[n++] = (Unit){.kernel = &was.kernels.at[i],
+                               .n = run.period * run.copies,
+                               .period = run.period};
+            i += run.period * run.copies;
         }
+        add_kernels(a, l, unit, n);
     }
     for (int i = 0; i < l->kernels.n; i++)
         l->kernels.at[i]->id = l->kernels.at[i]->same_as = i;

@@ -1,7 +1,6 @@
 /* emit_device.c: what a file for the GPU has beside that for the CPU: accessors, the block that
  * kernels read, kernels, the functions that put them into a stream, tables about data. */
-#include "emit_device.h"
-#include "print.h"
+#include "layers.h"
 #include <string.h>
 
 /* ---- values ---- */
@@ -20,9 +19,18 @@ static void rename_kernels(CEmit *x) {
 void cuda_prepare(CEmit *x) {
     if (x->cpu)
         rename_kernels(x);
-    for (int i = 0; i < x->gpu->buffers.n; i++)
-        if (is_local(x, x->gpu->buffers.at[i]))
-            vec_push(x->arena, &x->values.locals, x->gpu->buffers.at[i]);
+    for (int i = 0; i < x->gpu->buffers.n; i++) {
+        const Buffer *b = x->gpu->buffers.at[i];
+        if (is_local(x, b) && !b->family)
+            vec_push(x->arena, &x->values.locals, b);
+    }
+    for (int i = 0; i < x->gpu->families.n; i++) {
+        const Family *f = x->gpu->families.at[i];
+        if (!is_local(x, f->copies.at[0]))
+            continue;
+        vec_push(x->arena, &x->values.families, f);
+        x->values.all += f->copies.n;
+    }
 }
 
 /* The buffer that holds the same in the other target; it outlives a region. */
@@ -39,8 +47,12 @@ static const Buffer *on_host(const CEmit *x, const Buffer *b) {
 }
 
 const char *cuda_value(const CEmit *x, const Buffer *b) {
-    return is_local(x, b) ? arena_printf(x->arena, "VALUE_dev_%s", b->name)
-                          : c_buffer_value(x, on_host(x, b));
+    if (!is_local(x, b))
+        return c_buffer_value(x, on_host(x, b));
+    if (!b->family)
+        return arena_printf(x->arena, "VALUE_dev_%s", b->name);
+    return b->copy ? arena_printf(x->arena, "VALUE_dev_%s + %d", b->family->name, b->copy)
+                   : arena_printf(x->arena, "VALUE_dev_%s", b->family->name);
 }
 
 static bool is_of_device(const CEmit *x, const Buffer *b) {
@@ -51,7 +63,9 @@ const char *cuda_offset(const CEmit *x, const Buffer *b) {
     if (!is_of_device(x, b) && b->region)
         return "0, ";
     const Buffer *there = is_of_device(x, b) ? b : twin(x->gpu, b);
-    return arena_printf(x->arena, "%lld, ", (long long)there->offset);
+    bool shared = there->family && there->region; /* the row of all copies */
+    return arena_printf(x->arena, "%lld, ",
+                        (long long)(shared ? there->family->offset : there->offset));
 }
 
 static void note(const CEmit *x, int n, const Access *list, bool *set) {
@@ -177,15 +191,23 @@ static void emit_add(CEmit *x) {
 /* ---- accessors ---- */
 
 static void emit_accessor(CEmit *x, const Buffer *b) {
-    const char *at = arena_printf(x->arena, "NN_DEVICE_AT(%s, %s, %s, %lld, %lld)",
-                                  c_type(b->dtype), b->name, c_print_buffer_rows(x->arena, b),
-                                  (long long)b->offset, (long long)b->bytes);
+    const Family *f = b->family && b->family->stride ? b->family : NULL;
+    const char *name = b->family ? b->family->name : b->name;
+    const char *all = "";
+    if (f)
+        all = arena_printf(x->arena, ", %lld, %lld", (long long)f->offset,
+                           (long long)((f->rotate - 1) * f->stride + b->bytes));
+    const char *at =
+        arena_printf(x->arena, "NN_DEVICE_AT%s(%s, %s, %s, %s, %lld%s)", f ? "_LAYER" : "",
+                     c_type(b->dtype), name, c_print_buffer_rows(x->arena, b), c_place_of(x, b),
+                     (long long)b->bytes, all);
     emit_line(&x->e, "%-62s /* %s */", at, shape_text(x->arena, &b->shape));
 }
 
 void cuda_emit_accessors(CEmit *x) {
     for (int i = 0; i < x->gpu->buffers.n; i++)
-        emit_accessor(x, x->gpu->buffers.at[i]);
+        if (!x->gpu->buffers.at[i]->copy)
+            emit_accessor(x, x->gpu->buffers.at[i]);
     for (int i = 0; i < x->p->sources.n; i++) {
         const DataSource *s = x->p->sources.at[i];
         if (!s->used)
@@ -198,6 +220,7 @@ void cuda_emit_accessors(CEmit *x) {
 /* ---- kernels and regions ---- */
 
 void cuda_emit_kernels(CEmit *x) {
+    cuda_find_layers(x);
     emit_add(x);
     link_file(x->link, "device_kernels.cu", NULL, NULL);
     emit_gap(&x->e);
@@ -205,18 +228,12 @@ void cuda_emit_kernels(CEmit *x) {
         const Kernel *k = x->gpu->kernels.at[i];
         if (k->same_as != k->id)
             continue;
-        cuda_print_kernel(&x->e.text, k);
+        cuda_print_kernel(&x->e.text, k, cuda_moves(x, k));
         emit_gap(&x->e);
     }
 }
 
-static void emit_launch(CEmit *x, const Kernel *k) {
-    Text launch = {.arena = x->arena};
-    cuda_print_launch(&launch, k, "stream");
-    emit_words(&x->e, "NN_CUDA(nn, ", launch.at, ");");
-}
-
-static RegionKernels kernels_of(const CEmit *x, const Region *r) {
+RegionKernels cuda_kernels_of(const CEmit *x, const Region *r) {
     RegionKernels own = {0};
     for (int i = 0; i < x->gpu->kernels.n; i++)
         if (x->gpu->kernels.at[i]->region == r) {
@@ -226,17 +243,77 @@ static RegionKernels kernels_of(const CEmit *x, const Region *r) {
     return own;
 }
 
+/* What a launch for all layers is handed: the first layer's, though it uses every layer's. */
+static const char *buffer_of_all(void *arg, const Buffer *b) {
+    const RunLoop *c = arg;
+    return c_at(c->x, b->family && b->family->stride ? "every" : "dev", b);
+}
+
+/* Kernel i; in a loop that of the first copy, as is that of a launch for a whole run. */
+static void emit_launch(RunLoop *c, int i, Run together, int replay_end) {
+    CEmit *x = c->x;
+    const Kernel *k = x->gpu->kernels.at[i];
+    CallNames names = run_loop_names(c, i);
+    const LaunchLayers layers = cuda_layers_of(x, together, i);
+    Text launch = {.arena = x->arena};
+    if (together.copies)
+        names.buffer = buffer_of_all;
+    if (c_needs_inspection(x, x->gpu, i, c->run))
+        c_emit_inspection(x, run_loop_layer(c));
+    cuda_print_launch(&launch, k, "stream", &names, &layers);
+    emit_words(&x->e, "NN_CUDA(nn, ", launch.at, ");");
+    if (i < replay_end)
+        run_loop_note_written(c, k);
+}
+
+/* Can a replay name what a loop writes? With both targets the CPU's families number what outlives a
+ * region. */
+static bool has_numbers_in_line(const CEmit *x, Run run) {
+    for (int q = 0; q < run.period; q++) {
+        const Kernel *k = x->gpu->kernels.at[run.first + q];
+        for (int i = 0; i < k->writes.n; i++) {
+            const Family *f = k->writes.at[i].buffer->family;
+            for (int copy = 0; f && !is_local(x, f->copies.at[0]) && copy < f->copies.n; copy++)
+                if (x->values.number[on_host(x, f->copies.at[copy])->id] !=
+                    x->values.number[on_host(x, f->copies.at[0])->id] + copy)
+                    return false;
+        }
+    }
+    return true;
+}
+
+static void emit_run(RunLoop *c, Run run, int replay_end) {
+    c_emit_inspection(c->x, "0");
+    if (cuda_is_layers(c->x, run, replay_end)) {
+        for (int q = 0; q < run.period; q++)
+            emit_launch(c, run.first + q, run, replay_end);
+        return;
+    }
+    if (run.first < replay_end && !has_numbers_in_line(c->x, run)) {
+        for (int i = 0; i < run.period * run.copies; i++)
+            emit_launch(c, run.first + i, (Run){0}, replay_end);
+        return;
+    }
+    run_loop_open(c, run);
+    for (int q = 0; q < run.period; q++)
+        emit_launch(c, run.first + q, (Run){0}, replay_end);
+    c_emit_inspection(c->x, run_loop_layer(c));
+    run_loop_close(c);
+}
+
 static void emit_launches(CEmit *x, const RegionKernels *own) {
-    int replay_end = c_replay_end(x->gpu, own);
+    const Lowered *l = x->gpu;
+    RunLoop c = run_loop_new(x, l, "dev");
+    int replay_end = c_replay_end(l, own), next = 0;
     for (int i = own->first; i < own->end; i++) {
-        const Kernel *k = x->gpu->kernels.at[i];
-        if (c_needs_inspection(x, x->gpu, i, (Run){0}))
-            c_emit_inspection(x, "0");
-        emit_launch(x, k);
-        for (int w = 0; i < replay_end && w < k->writes.n; w++)
-            c_add_written(x, (Written){.kernel = i,
-                                       .write = w,
-                                       .value = cuda_value(x, k->writes.at[w].buffer)});
+        while (next < l->runs.n && l->runs.at[next].first < i)
+            next++;
+        if (next < l->runs.n && l->runs.at[next].first == i) {
+            emit_run(&c, l->runs.at[next], replay_end);
+            i += l->runs.at[next].period * l->runs.at[next].copies - 1;
+        } else {
+            emit_launch(&c, i, (Run){0}, replay_end);
+        }
     }
     c_emit_inspection(x, "0");
 }
@@ -250,9 +327,10 @@ static void emit_fill(CEmit *x, const Region *r) {
         int64_t rows = index_rows(h);
         Text launch = {.arena = x->arena};
         text_printf(&launch,
-                    "RT_LAUNCH(nn_fill_rows, %lld, 128, 0, stream, dev_%s(nn), %lld, "
+                    "RT_LAUNCH(nn_fill_rows, %lld, 128, 0, stream, %s, %lld, "
                     "&its_block(nn)->walks.%s)",
-                    (long long)(rows + 127) / 128, index_name(x, h), (long long)rows,
+                    (long long)(rows + 127) / 128,
+                    c_at(x, "dev", lower_buffer_of_home(x->gpu, h)), (long long)rows,
                     index_name(x, h));
         emit_words(&x->e, "NN_CUDA(nn, ", launch.at, ");");
     }
@@ -262,7 +340,7 @@ static void emit_device(CEmit *x, const Region *r) {
     emit_line(&x->e, "/* %s: %s */", r->name, c_where(x, r->span));
     emit_begin(&x->e, "RT_FN enum rt_status device_%s(struct nn *nn, cudaStream_t stream)",
                r->name);
-    RegionKernels own = kernels_of(x, r);
+    RegionKernels own = cuda_kernels_of(x, r);
     if (own.first == own.end)
         emit_line(&x->e, "(void)nn, (void)stream;");
     emit_fill(x, r);

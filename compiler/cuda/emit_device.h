@@ -4,6 +4,8 @@
 
 #include "../c/emit_c.h"
 
+typedef struct Layers Layers;
+
 /* ---- values: what outlives a region has one number, whoever computes ---- */
 void cuda_prepare(CEmit *x);
 const char *cuda_value(const CEmit *x, const Buffer *b); /* VALUE_dev_h1 */
@@ -19,11 +21,11 @@ void cuda_emit_accessors(CEmit *x);
 void cuda_emit_kernels(CEmit *x);
 void cuda_emit_regions(CEmit *x);
 void cuda_emit_tables(CEmit *x);
+RegionKernels cuda_kernels_of(const CEmit *x, const Region *r);
 /* --device and --devices, from this place in the list of options on. */
 void cuda_emit_options(CEmit *x, int first);
 /* nn_indexes: which row an index buffer has. */
 int cuda_index(const CEmit *x, const Home *h);
-
 
 /* ---- emit_fetch.c: host statements that need what is on the device ---- */
 /* Lines that copy to the host what these read. `shows`: the statement has an effect that must not

@@ -403,7 +403,19 @@ static bool needs_block(const Kernel *k) {
     return k->scalars.n || k->counts.n || k->seed || k->check;
 }
 
-static const char *parameters(Printer *p) {
+/* The buffers that move; returns how many. */
+static int moving_buffers(Printer *p, const bool *moves, const Buffer ***out) {
+    const Kernel *k = p->kernel;
+    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
+    int all = moves ? print_buffers_of(k, buffer) : 0, n = 0;
+    for (int i = 0; i < all; i++)
+        if (moves[i])
+            buffer[n++] = buffer[i];
+    *out = buffer;
+    return n;
+}
+
+static const char *parameters(Printer *p, const bool *moves) {
     const Kernel *k = p->kernel;
     Text list = {.arena = p->arena};
     print_memory_parameters(p, &list);
@@ -416,7 +428,26 @@ static const char *parameters(Printer *p) {
         print_item(&list, "struct rt_fault *fault");
     for (int i = 0; i < k->faults.n; i++)
         print_item(&list, print_text(p, "int %s", print_new_name(p, &k->faults.at[i], "node")));
+    const Buffer **moving;
+    int n = moving_buffers(p, moves, &moving);
+    for (int i = 0; i < n; i++)
+        print_item(&list, print_text(p, "int64_t %s_step", print_name(p, moving[i])));
     return list.n ? list.at : "void";
+}
+
+/* Buffers as the layer of this block has them. */
+static void print_moves(Printer *p, const bool *moves) {
+    const Buffer **moving;
+    int n = moving_buffers(p, moves, &moving);
+    for (int i = 0; i < n; i++) {
+        const Buffer *b = moving[i];
+        const char *name = print_name(p, b);
+        const char *is_const = print_writes(p->kernel, b) ? "" : "const ";
+        Text type = {.arena = p->arena};
+        c_print_buffer_type(&type, b, "");
+        emit_line(&p->e, "%s = (%s%s)(%svoid *)((%sunsigned char *)%s + blockIdx.z * %s_step);",
+                  name, is_const, type.at, is_const, is_const, name, name);
+    }
 }
 
 /* What the kernel needs of the block. */
@@ -459,7 +490,7 @@ static void print_who(Cuda *c) {
         emit_line(&c->p.e, "const int lane = (int)threadIdx.x%s;", g->warps == 1 ? "" : " % 32");
 }
 
-static void print_head(Cuda *c) {
+static void print_head(Cuda *c, const bool *moves) {
     Printer *p = &c->p;
     const Geometry *g = &c->g;
     const Kernel *k = p->kernel;
@@ -467,22 +498,23 @@ static void print_head(Cuda *c) {
     if (k->note && *k->note)
         emit_line(&p->e, "/* %s */", k->note);
     emit_line(&p->e, "__global__ void __launch_bounds__(%d)", threads);
-    emit_begin(&p->e, "%s(%s)", k->name, parameters(p));
+    emit_begin(&p->e, "%s(%s)", k->name, parameters(p, moves));
     if (k->obeys) {
         emit_begin(&p->e, "if (fault->node >= 0)");
         emit_line(&p->e, "return;");
         emit_end(&p->e, "");
     }
+    print_moves(p, moves);
     print_block_values(p);
     print_who(c);
 }
 
-void cuda_print_kernel(Text *out, const Kernel *k) {
+void cuda_print_kernel(Text *out, const Kernel *k, const bool *moves) {
     Cuda c = {.p = {.arena = out->arena, .kernel = k, .one = true}, .g = geometry_of(k)};
     c.block = "blockIdx.x";
     c.p.e.text.arena = out->arena;
     reserve_names(&c);
-    print_head(&c);
+    print_head(&c, moves);
     print_tables(&c.p);
     if (c.g.parts)
         print_parts(&c);
@@ -500,25 +532,33 @@ static const char *dim3_text(Arena *a, int64_t x, int64_t y, int64_t z) {
     return arena_printf(a, "%lld", (long long)x);
 }
 
-void cuda_print_launch(Text *out, const Kernel *k, const char *stream) {
+void cuda_print_launch(Text *out, const Kernel *k, const char *stream, const CallNames *names,
+                       const LaunchLayers *layers) {
     Arena *a = out->arena;
     const Geometry g = geometry_of(k);
     const Buffer **buffer = NEW_ARRAY(a, const Buffer *, k->reads.n + k->writes.n + 1);
     int n = print_buffers_of(k, buffer);
     Text list = {.arena = a};
     for (int i = 0; i < n; i++)
-        print_item(&list, arena_printf(a, "dev_%s(nn)", buffer[i]->name));
+        print_item(&list, names ? names->buffer(names->arg, buffer[i])
+                              : arena_printf(a, "dev_%s(nn)", buffer[i]->name));
     for (int i = 0; i < k->sources.n; i++)
         print_item(&list, arena_printf(a, "dev_src_%s(nn)", c_source_name(a, k->sources.at[i])));
     if (needs_block(k))
         print_item(&list, "its_block(nn)");
     for (int i = 0; i < k->places.n; i++)
-        print_item(&list, arena_printf(a, "0x%08xu", k->places.at[i]));
+        print_item(&list, names ? names->place(names->arg, i)
+                              : arena_printf(a, "0x%08xu", k->places.at[i]));
     if (k->check || k->obeys)
         print_item(&list, "its_fault(nn)");
     for (int i = 0; i < k->faults.n; i++)
-        print_item(&list, arena_printf(a, "%d", k->faults.at[i]));
+        print_item(&list, names ? names->fault(names->arg, i)
+                              : arena_printf(a, "%d", k->faults.at[i]));
+    for (int i = 0; layers && layers->moves && i < n; i++)
+        if (layers->moves[i])
+            print_item(&list, arena_printf(a, "%lld", (long long)layers->step[i]));
+    int64_t deep = layers && layers->copies > 1 ? layers->copies : g.grid[2];
     text_printf(out, "RT_LAUNCH(%s, %s, %s, 0, %s, %s)", k->name,
-                dim3_text(a, g.grid[0], g.grid[1], g.grid[2]),
+                dim3_text(a, g.grid[0], g.grid[1], deep),
                 dim3_text(a, g.block[0], g.block[1], g.block[2]), stream, list.at);
 }

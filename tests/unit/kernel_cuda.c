@@ -102,7 +102,7 @@ static void print_main(KernelCase *c, Text *out, int n, const CaseValue *want) {
     print_start(c, out);
     for (int i = 0; i < l->kernels.n; i++) {
         text_add(out, "    must(");
-        cuda_print_launch(out, l->kernels.at[i], "stream");
+        cuda_print_launch(out, l->kernels.at[i], "stream", NULL, NULL);
         text_printf(out, ", \"%s\");\n", l->kernels.at[i]->name);
     }
     text_add(out, "    f = fopen(argv[argc - 1], \"wb\");\n");
@@ -148,7 +148,7 @@ const char *case_check_cuda(KernelCase *c, const char *shim, const char *build, 
     for (int i = 0; i < l->kernels.n; i++)
         if (l->kernels.at[i]->same_as == i) {
             text_add(&out, "\n");
-            cuda_print_kernel(&out, l->kernels.at[i]);
+            cuda_print_kernel(&out, l->kernels.at[i], NULL);
         }
     text_add(&out, "\n#include \"runtime/rt_end.h\"\n");
     print_main(c, &out, n, want);
