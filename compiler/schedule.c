@@ -47,8 +47,9 @@ int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
     return opened;
 }
 
-void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index) {
+void sched_arg_step(Sched *s, Op op, const ArgBest *so_far, const Expr *e, const Expr *index) {
     Arena *a = s->arena;
+    Local *best = so_far->best, *at = so_far->at;
     const Expr *b = expr_local(a, best, NULL);
     e = nest_name(s->nest, "value", e);
     const Expr *better =
@@ -59,7 +60,7 @@ void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, cons
     }
     better = expr_local(a, nest_let(s->nest, "better", better), NULL);
     nest_set(s->nest, at, NULL,
-             expr_where(a, better, expr_index(a, index), expr_local(a, at, NULL)));
+             expr_where(a, better, index, expr_local(a, at, NULL)));
     nest_set(s->nest, best, NULL, expr_where(a, better, e, b));
 }
 

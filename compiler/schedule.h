@@ -126,9 +126,14 @@ const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *cons
 /* Opens loops over a shape: the first a tile loop when tiles, the last a lane loop; sub gets their
  * variables. Returns how many nest_end close them. */
 int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub);
-/* The best element so far of an argmax or argmin: `best` and `at` are variables, e the element
- * number `index`. */
-void sched_arg_step(Sched *s, Op op, Local *best, Local *at, const Expr *e, const Ix *index);
+/* Variables: the best element so far of an argmax or argmin, which begins with the neutral one, and
+ * its number, which begins with 0. */
+typedef struct ArgBest {
+    Local *best, *at;
+} ArgBest;
+
+/* e is the element number `index`. */
+void sched_arg_step(Sched *s, Op op, const ArgBest *so_far, const Expr *e, const Expr *index);
 
 /* A buffer for a kernel's partial results, used in this region only. */
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);

@@ -286,17 +286,17 @@ static void schedule_arg(Sched *s, const Node *n) {
     const Shape *in = &n->in[0]->shape;
     DType t = n->in[0]->dtype;
     Axis x = open_axis(s, in, n->attr.axis);
-    Local *best = variable(s, x.inner > 1, "best", t, reduce_neutral(n->op, t));
-    Local *at = variable(s, x.inner > 1, "at", DT_I32, 0);
+    const ArgBest best = {variable(s, x.inner > 1, "best", t, reduce_neutral(n->op, t)),
+                          variable(s, x.inner > 1, "at", DT_I32, 0)};
     Dim length = in->dim[n->attr.axis];
     if (length.count)
         sched_count(s, length.count);
     const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "k", length));
     ix_unflat(s->arena, in, axis_element(s, &x, k), sub);
-    sched_arg_step(s, n->op, best, at, value_at(s, n->in[0], sub), k);
+    sched_arg_step(s, n->op, &best, value_at(s, n->in[0], sub), expr_index(s->arena, k));
     nest_end(s->nest);
     ix_unflat(s->arena, &n->shape, ix_add(s->arena, ix_scale(s->arena, x.i, x.inner), x.j), sub);
-    put(s, sub, expr_local(s->arena, at, NULL));
+    put(s, sub, expr_local(s->arena, best.at, NULL));
     close(s, x.opened);
 }
 

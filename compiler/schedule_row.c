@@ -358,23 +358,90 @@ static void chunked_loop(Rows *r, int phase) {
                      join_partials(s, g->nodes.at[i], NULL, part[i], NULL, chunks));
 }
 
-/* argmax and argmin: one element after the other, the first of equals. */
-static void arg_loops(Rows *r, int phase) {
+/* ---- argmax and argmin: the first of equals ---- */
+
+static const char *arg_name(const Node *n) {
+    return n->name ? n->name : "at";
+}
+
+static double arg_start(const Node *n) {
+    return reduce_neutral(n->op, n->in[0]->dtype);
+}
+
+static void arg_element(Rows *r, const Node *n, const ArgBest *best, const Ix *j) {
     Sched *s = r->s;
     const Ix *sub[MAX_RANK];
+    element_subscripts(r, n->in[0], j, sub);
+    sched_arg_step(s, n->op, best, value_at(s, n->in[0], sub), expr_index(s->arena, j));
+}
+
+/* One element after the other. */
+static const Local *arg_in_turn(Rows *r, const Node *n, int phase) {
+    Sched *s = r->s;
+    DType t = n->in[0]->dtype;
+    const ArgBest best = {nest_var(s->nest, "best", expr_const(s->arena, t, arg_start(n))),
+                          nest_var(s->nest, arg_name(n), expr_const(s->arena, DT_I32, 0))};
+    Dim length = {s->group->length, s->group->length_count};
+    const Ix *j = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "j", length));
+    use_kept(r, phase + 1, j);
+    arg_element(r, n, &best, j);
+    nest_end(s->nest);
+    return best.at;
+}
+
+static ArgBest arg_lanes(Sched *s, const Node *n) {
+    return (ArgBest){nest_lanes(s->nest, "best", n->in[0]->dtype, 0, NULL, arg_start(n)),
+                     nest_lanes(s->nest, "best_at", DT_I32, 0, NULL, 0)};
+}
+
+/* The lanes of a warp share a row. */
+static const Local *arg_by_lanes(Rows *r, const Node *n) {
+    Sched *s = r->s;
+    const ArgBest best = arg_lanes(s, n);
+    Dim length = {s->group->length, s->group->length_count};
+    arg_element(r, n, &best, ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", length)));
+    nest_end(s->nest);
+    return nest_join_arg(s->nest, arg_name(n), n->op, best.best, best.at);
+}
+
+/* The warps of a block share the chunks of a row, their lanes a chunk. */
+static const Local *arg_by_warps(Rows *r, const Node *n) {
+    Sched *s = r->s;
+    Arena *a = s->arena;
+    const Group *g = s->group;
+    int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
+    Local *part = nest_shared(s->nest, "best_parts", n->in[0]->dtype, 1, &chunks),
+          *part_at = nest_shared(s->nest, "at_parts", DT_I32, 1, &chunks);
+    const Ix *chunk = ix_var(a, nest_loop(s->nest, LOOP_WARP, "chunk", dim_fixed(chunks)));
+    ArgBest best = arg_lanes(s, n);
+    const Ix *base = ix_scale(a, chunk, CHUNK);
+    const LoopVar *j = nest_loop_to(s->nest, LOOP_LANE, "j", CHUNK, base,
+                                    (Dim){g->length, g->length_count});
+    arg_element(r, n, &best, ix_add(a, base, ix_var(a, j)));
+    nest_end(s->nest);
+    const Local *at = nest_join_arg(s->nest, "part_at", n->op, best.best, best.at);
+    const Local *most =
+        nest_join(s->nest, "part", op_info[n->op].join == OP_maximum ? OP_max : OP_min, best.best);
+    nest_set(s->nest, part, &chunk, expr_local(a, most, NULL));
+    nest_set(s->nest, part_at, &chunk, expr_local(a, at, NULL));
+    nest_end(s->nest);
+    nest_barrier(s->nest);
+    best = arg_lanes(s, n);
+    const Ix *k = ix_var(a, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(chunks)));
+    sched_arg_step(s, n->op, &best, expr_local(a, part, &k), expr_local(a, part_at, &k));
+    nest_end(s->nest);
+    return nest_join_arg(s->nest, arg_name(n), n->op, best.best, best.at);
+}
+
+static void arg_loops(Rows *r, int phase) {
+    Sched *s = r->s;
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
         if (!is_arg(n) || !reduces_in(r, n, phase))
             continue;
-        DType t = n->in[0]->dtype;
-        Local *best = nest_var(s->nest, "best", expr_const(s->arena, t, reduce_neutral(n->op, t)));
-        Local *at = nest_var(s->nest, n->name ? n->name : "at", expr_const(s->arena, DT_I32, 0));
-        Dim length = {s->group->length, s->group->length_count};
-        const Ix *j = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "j", length));
-        use_kept(r, phase + 1, j);
-        element_subscripts(r, n->in[0], j, sub);
-        sched_arg_step(s, n->op, best, at, value_at(s, n->in[0], sub), j);
-        nest_end(s->nest);
+        const Local *at = !s->target->threads       ? arg_in_turn(r, n, phase)
+                          : s->group->length > CHUNK ? arg_by_warps(r, n)
+                                                     : arg_by_lanes(r, n);
         bind_row(r, n, expr_local(s->arena, at, NULL));
     }
 }

@@ -154,6 +154,29 @@ static void reductions(DType t, int64_t rows, int64_t length) {
     check(c);
 }
 
+/* Equals, and values that are none: the first one counts, argmin takes no NaN. */
+static void first_of_equals(DType t, int64_t rows, int64_t length) {
+    KernelCase *c = case_new(t);
+    Node *x = case_input(c, "x", t, SHAPE(rows, length), -2, 4);
+    Node *whole = graph_unary(c->g, OP_floor, x), *some = graph_unary(c->g, OP_sqrt, whole);
+    Node *n = case_input(c, "n", DT_I32, SHAPE(rows, length), -3, 3);
+    static const Op op[] = {OP_argmax, OP_argmin};
+    for (int i = 0; i < COUNT_OF(op); i++) {
+        case_output(c, graph_argreduce(c->g, op[i], whole, 1));
+        case_output(c, graph_argreduce(c->g, op[i], some, 1));
+        case_output(c, graph_argreduce(c->g, op[i], n, 1));
+        case_output(c, graph_argreduce(c->g, op[i], graph_cast(c->g, n, DT_BOOL), 1));
+    }
+    check(c);
+}
+
+Test(kernels, first_of_equals) {
+    first_of_equals(DT_F32, 6, 10);
+    first_of_equals(DT_F32, 3, 70);
+    first_of_equals(DT_F32, 2, 3001);
+    first_of_equals(DT_F64, 2, 1030);
+}
+
 Test(kernels, products_over_scattered_axes) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(3, 4, 5, 6), -1, 1),
