@@ -8,14 +8,14 @@ static bool is_tiled(const Sched *s) {
     return s->kernel->tiles > 1;
 }
 
-/* A thread for each element; those past a count that is not the first extent do nothing. */
-static int open_threads(Sched *s, const Shape *shape, const Ix **sub) {
+int sched_open_flat(Sched *s, LoopKind kind, const char *name, const Shape *shape,
+                    const Ix **sub) {
     int64_t all = shape_elements(shape);
     int opened = 1, first = 0;
     while (first + 1 < shape->rank && shape->dim[first].n == 1 && !shape->dim[first].count)
         first++;
     Dim extent = {all, shape->rank ? shape->dim[first].count : NULL};
-    const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", extent));
+    const Ix *at = ix_var(s->arena, nest_loop(s->nest, kind, name, extent));
     ix_unflat(s->arena, shape, at, sub);
     for (int d = first + 1; d < shape->rank; d++)
         if (shape->dim[d].count) {
@@ -27,7 +27,7 @@ static int open_threads(Sched *s, const Shape *shape, const Ix **sub) {
 
 int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
     if (s->target->threads)
-        return open_threads(s, shape, sub);
+        return sched_open_flat(s, LOOP_LANE, "i", shape, sub);
     static const char *const name[MAX_RANK] = {"i", "j", "k", "l", "m", "p", "q", "r"};
     int opened = 0, last = shape->rank - 1;
     while (last > 0 && shape->dim[last].n == 1 && !shape->dim[last].count)

@@ -126,6 +126,8 @@ const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *cons
 /* Opens loops over a shape: the first a tile loop when tiles, the last a lane loop; sub gets their
  * variables. Returns how many nest_end close them. */
 int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub);
+/* One loop over all elements; what lies past a count that is not the first extent is left out. */
+int sched_open_flat(Sched *s, LoopKind kind, const char *name, const Shape *shape, const Ix **sub);
 /* Variables: the best element so far of an argmax or argmin, which begins with the neutral one, and
  * its number, which begins with 0. */
 typedef struct ArgBest {

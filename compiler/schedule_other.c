@@ -144,39 +144,97 @@ static const Expr *row_of(Sched *s, const Node *n, const Ix *const *position) {
                        expr_const(a, DT_I32, (double)(n->shape.dim[0].n - 1)));
 }
 
+static const Expr *one_where(Sched *s, const Expr *when) {
+    return expr_where(s->arena, when, expr_const(s->arena, DT_I32, 1),
+                      expr_const(s->arena, DT_I32, 0));
+}
+
+/* Positions sorted by the rows of the table that they add to, equal ones ascending: order[place] is
+ * a position, `place` its place; `length` is how many add to the same row where it is the first of
+ * them, else 0. */
+typedef struct Segments {
+    Buffer *order, *place, *length;
+} Segments;
+
+/* A warp for each position counts those that come before it. */
+static Segments sort_positions(Sched *s, const Node *n) {
+    Arena *a = s->arena;
+    const Node *index = n->in[1];
+    int64_t all = shape_elements(&index->shape);
+    const Shape flat = shape_of(1, &all);
+    Segments g = {sched_buffer(s, "order", DT_I32, flat), sched_buffer(s, "place", DT_I32, flat),
+                  sched_buffer(s, "length", DT_I32, flat)};
+    const Ix *sub[MAX_RANK], *other[MAX_RANK];
+    int opened = sched_open_flat(s, LOOP_WARP, "p", &index->shape, sub);
+    const Ix *p = ix_flat(a, &index->shape, sub);
+    const Expr *row = expr_index(a, sched_index(s, n, index, sub, n->shape.dim[0].n));
+    row = expr_local(a, nest_let(s->nest, "row", row), NULL);
+    Local *before = nest_accumulator(s->nest, "before_lanes", OP_sum, DT_I32),
+          *less = nest_accumulator(s->nest, "less_lanes", OP_sum, DT_I32),
+          *same = nest_accumulator(s->nest, "same_lanes", OP_sum, DT_I32);
+    int counted = sched_open_flat(s, LOOP_LANE, "q", &index->shape, other);
+    const Ix *q = ix_flat(a, &index->shape, other);
+    const Expr *there = row_of(s, n, other);
+    there = expr_local(a, nest_let(s->nest, "other", there), NULL);
+    const Expr *lower = expr_binary(a, OP_lt, there, row);
+    const Expr *equal = expr_binary(a, OP_eq, there, row);
+    const Expr *earlier = expr_binary(a, OP_lt, expr_index(a, q), expr_index(a, p));
+    earlier = expr_binary(a, OP_or, lower, expr_binary(a, OP_and, equal, earlier));
+    nest_accumulate(s->nest, before, OP_sum, q, one_where(s, earlier), NULL);
+    nest_accumulate(s->nest, less, OP_sum, q, one_where(s, lower), NULL);
+    nest_accumulate(s->nest, same, OP_sum, q, one_where(s, equal), NULL);
+    close(s, counted);
+    const Expr *place = expr_local(a, nest_join(s->nest, "before", OP_sum, before), NULL),
+               *begin = expr_local(a, nest_join(s->nest, "less", OP_sum, less), NULL),
+               *length = expr_local(a, nest_join(s->nest, "same", OP_sum, same), NULL);
+    const Ix *at = ix_data(a, place, all);
+    sched_put(s, g.order, &at, expr_index(a, p));
+    sched_put(s, g.place, &p, place);
+    sched_put(s, g.length, &p,
+              expr_where(a, expr_binary(a, OP_eq, place, begin), length,
+                         expr_const(a, DT_I32, 0)));
+    close(s, opened);
+    return g;
+}
+
+static const Expr *loaded(Sched *s, const char *name, const Buffer *b, const Ix *at) {
+    return expr_local(s->arena, nest_let(s->nest, name, expr_load(s->arena, b, &at)), NULL);
+}
+
 /* A thread for each position and element of a row of the table: where it is the first that adds to
  * the row, it adds all of them, positions ascending. */
 static void scatter_by_threads(Sched *s, const Node *n) {
     Arena *a = s->arena;
     const Node *index = n->in[1], *update = n->in[2];
-    const Ix *sub[MAX_RANK], *at[MAX_RANK], *all[MAX_RANK];
+    const Ix *sub[MAX_RANK], *at[MAX_RANK], *from[MAX_RANK];
     int ni = index->shape.rank;
+    int64_t all = shape_elements(&index->shape);
     copy_base(s, n->in[0]);
+    sched_next_kernel(s, "order");
+    const Segments g = sort_positions(s, n);
     sched_next_kernel(s, "add");
     sched_reads(s, s->group->stores.at[0].buffer);
-    int opened = sched_open_loops(s, &update->shape, false, sub);
+    sched_reads(s, g.order);
+    sched_reads(s, g.place);
+    sched_reads(s, g.length);
+    int opened = sched_open_flat(s, LOOP_LANE, "i", &update->shape, sub);
     const Ix *p = ix_flat(a, &index->shape, sub);
-    at[0] = sched_index(s, n, index, sub, n->shape.dim[0].n);
-    const Expr *row = expr_local(a, nest_let(s->nest, "row", expr_index(a, at[0])), NULL);
+    const Expr *length = loaded(s, "length", g.length, p);
+    nest_if(s->nest, expr_binary(a, OP_lt, expr_const(a, DT_I32, 0), length));
+    const Expr *row = expr_local(a, nest_let(s->nest, "row", row_of(s, n, sub)), NULL);
     at[0] = ix_data(a, row, n->shape.dim[0].n);
     for (int d = 1; d < n->shape.rank; d++)
-        at[d] = sub[ni + d - 1];
-    Local *first = nest_var(s->nest, "first", expr_const(a, DT_BOOL, 1));
+        at[d] = from[ni + d - 1] = sub[ni + d - 1];
+    const Ix *place = ix_data(a, loaded(s, "place", g.place, p), all);
     Local *sum = nest_var(s->nest, "sum", stored_element(s, at));
-    for (int d = 0; d < ni; d++)
-        all[d] = ix_var(a, nest_loop(s->nest, LOOP_SEQ, "q", index->shape.dim[d]));
-    nest_if(s->nest, expr_binary(a, OP_eq, row_of(s, n, all), row));
-    const Ix *q = ix_flat(a, &index->shape, all);
-    const Expr *earlier = expr_binary(a, OP_lt, expr_index(a, q), expr_index(a, p));
-    nest_set(s->nest, first, NULL,
-             expr_binary(a, OP_and, expr_local(a, first, NULL),
-                         expr_op(a, OP_not, DT_BOOL, 1, &earlier)));
-    for (int d = ni; d < update->shape.rank; d++)
-        all[d] = sub[d];
+    const Ix *unused = ix_scale(a, ix_data(a, length, all + 1), -1);
+    const LoopVar *k = nest_loop_to(s->nest, LOOP_SEQ, "k", all, ix_offset(a, unused, all),
+                                    dim_fixed(all));
+    const Expr *q = loaded(s, "q", g.order, ix_add(a, place, ix_var(a, k)));
+    ix_unflat(a, &index->shape, ix_data(a, q, all), from);
     nest_set(s->nest, sum, NULL,
-             expr_binary(a, OP_add, expr_local(a, sum, NULL), value_at(s, update, all)));
-    close(s, ni + 1);
-    nest_if(s->nest, expr_local(a, first, NULL));
+             expr_binary(a, OP_add, expr_local(a, sum, NULL), value_at(s, update, from)));
+    nest_end(s->nest);
     put(s, at, expr_local(a, sum, NULL));
     nest_end(s->nest);
     close(s, opened);

@@ -14,7 +14,8 @@
 
 /* What has a number for replays, traces and files. Rows of nn_values: weights, what else outlives
  * a region, values of one region, scalars, counts; then one row for each family of values of one
- * region (with both targets then for those of the GPU), whose copies have numbers one after the other. */
+ * region (with both targets then for those of the GPU), whose copies have numbers one after the
+ * other. */
 typedef struct Values {
     VEC(const Buffer *) buffers;
     VEC(const Family *) families;

@@ -17,6 +17,15 @@ const char *print_dim(Printer *p, Dim d) {
     return each == 1 ? name : print_text(p, "%lld * %s", (long long)each, name);
 }
 
+/* What a loop to total - (total - x) leaves: x; NULL: none such. */
+static const char *plain_rest(Printer *p, const LoopVar *v, const Ix *base) {
+    const Ix *rest = ix_offset(p->arena, ix_scale(p->arena, base, -1), v->total.n);
+    int64_t lo, hi;
+    ix_range(rest, &lo, &hi);
+    bool plain = !v->total.count && !v->extent.count && rest->c == 0 && rest->n == 1;
+    return plain && rest->term[0].k == 1 && hi <= v->extent.n ? print_ix(p, rest) : NULL;
+}
+
 const char *print_limit(Printer *p, const LoopVar *v) {
     const char *extent = print_dim(p, v->extent);
     if (!v->base)
@@ -27,6 +36,9 @@ const char *print_limit(Printer *p, const LoopVar *v) {
         return print_text(p, "%lld", (long long)MIN(v->extent.n, v->total.n - base));
     if (ix_is_const(at, &base) && base == 0)
         return print_text(p, "rt_less(%s, %s)", extent, print_dim(p, v->total));
+    const char *rest = plain_rest(p, v, at);
+    if (rest)
+        return rest;
     return print_text(p, "rt_less(%s, %s - %s)", extent, print_dim(p, v->total),
                       print_term(p, at));
 }

@@ -315,6 +315,21 @@ Test(kernels, gather_pick_scatter) {
     check(c);
 }
 
+/* More positions than a warp has lanes, several in a row of the table, a run-time count of them. */
+Test(kernels, scatter_of_many) {
+    KernelCase *c = case_new(DT_F32);
+    Node *table = case_input(c, "table", DT_F32, SHAPE(13, 40), -1, 1);
+    Node *index = case_input(c, "index", DT_I32, SHAPE(150), 0, 13);
+    Node *more = case_input(c, "more", DT_F32, SHAPE(150, 40), -1, 1);
+    case_output(c, graph_scatter_add(c->g, table, index, graph_unary(c->g, OP_sin, more)));
+    Node *x = case_count_home(c, "x", 50, 3, 29), *flat = case_input(c, "flat", DT_F32, SHAPE(13),
+                                                                     -1, 1);
+    Node *wide = graph_binary(c->g, OP_mul, x, constant_like(c->g, x, 12.5));
+    Node *rows = graph_cast(c->g, graph_unary(c->g, OP_abs, wide), DT_I32);
+    case_output(c, graph_scatter_add(c->g, flat, rows, graph_unary(c->g, OP_sin, x)));
+    check(c);
+}
+
 Test(kernels, run_time_slices) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(9, 7), -1, 1), *at = case_scalar(c, "at", DT_I32, 3);
