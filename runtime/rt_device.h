@@ -22,10 +22,9 @@ struct rt_device {
     cudaStream_t stream; /* all kernels */
     cudaStream_t copies; /* batches on their way to the device */
     unsigned char *memory;
-    size_t total; /* bytes that the device has */
 };
 
-/* A share of the memory that is needed: "weights". */
+/* A share of the memory that is needed: "parameters". */
 struct rt_need {
     const char *what;
     size_t bytes;
@@ -83,7 +82,7 @@ RT_FN struct rt_amount rt_bytes_text(size_t bytes) {
     return out;
 }
 
-/* "weights 1.2 GB, data 300 MB", without what is 0. */
+/* "parameters 1.2 GB, data 300 MB", without what is 0. */
 RT_FN void rt_need_text(char *out, size_t room, const struct rt_need *need, int n) {
     size_t at = 0;
     out[0] = 0;
@@ -205,14 +204,9 @@ RT_FN size_t rt_part_of(size_t *size, size_t bytes) {
 
 /* The streams of the chosen device, and its memory, which holds zeros. */
 RT_FN enum rt_status rt_device_start(struct rt *rt, struct rt_device *d, size_t bytes) {
-    size_t unused;
     RT_CUDA(rt, cudaSetDevice(d->id), "cannot use the GPU");
-    RT_CUDA(rt, cudaMemGetInfo(&unused, &d->total), "cannot ask for the memory of the GPU");
     RT_CUDA(rt, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "no stream");
     RT_CUDA(rt, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking), "no stream");
-    if (bytes > unused)
-        return rt_fail(rt, RT_ENV, "cuda:%d has %s free, %s are needed with the data", d->id,
-                       rt_bytes_text(unused).text, rt_bytes_text(bytes).text);
     RT_CUDA(rt, cudaMalloc((void **)&d->memory, bytes), "no memory on the GPU");
     RT_CUDA(rt, cudaMemsetAsync(d->memory, 0, bytes, d->stream), "cannot clear the GPU's memory");
     return RT_OK;

@@ -165,22 +165,6 @@ RT_FN enum rt_status nn_run_device(struct nn *nn, int region) {
     return RT_OK;
 }
 
-RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r) {
-    struct nn_device *d = &nn->device;
-    struct nn_halt *halt = &d->pinned->halt;
-    struct nn_block *now = &d->steps[halt->region].now;
-    const struct rt_fault none = {-1, 0, 0, 0};
-    halt->fault = none;
-    d->block = now;
-    cudaError_t error =
-        cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice, d->rt.stream);
-    if (!error)
-        error = cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice, d->rt.stream);
-    /* If one of these fails, the message of the fault names no tensor. */
-    if (!error && r->device(nn, d->rt.stream) == RT_OK)
-        (void)cudaStreamSynchronize(d->rt.stream);
-}
-
 /* ---- what is recorded ------------------------------------------------------------------------ */
 
 RT_FN double nn_number(struct nn *nn, int value) {
@@ -226,15 +210,40 @@ RT_FN enum rt_status nn_record(struct nn *nn, const int *which, const int *value
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
+/* Begins to copy the rows that stand in an index buffer to one of its places on the device. */
+RT_FN enum rt_status nn_send_rows(struct nn *nn, const struct nn_index *x, int place, int64_t rows,
+                                  cudaStream_t stream) {
+    struct nn_device *d = &nn->device;
+    const int32_t *chosen = (const int32_t *)(void *)nn_on_host(nn, x->value);
+    for (int i = 0; i < x->n_sources; i++) {
+        const struct rt_source *s = &nn->sources[x->sources[i]];
+        size_t row = (size_t)s->row_elements * rt_type_size(s->type);
+        size_t at = (size_t)(x->first + place * x->batch) * row;
+        unsigned char *to = d->staging[x->sources[i]] + at;
+        for (int64_t k = 0; k < rows; k++)
+            memcpy(to + (size_t)k * row, (const unsigned char *)s->data + (size_t)chosen[k] * row,
+                   row);
+        NN_CUDA(nn, cudaMemcpyAsync(d->source[x->sources[i]] + at, to, (size_t)rows * row,
+                                    cudaMemcpyHostToDevice, stream));
+    }
+    return RT_OK;
+}
+
 /* The batch that was just chosen goes to its place on the device, while the one before is worked
  * on. */
 RT_FN enum rt_status nn_stage_batch(struct nn *nn, int index, int loop, int64_t rows) {
     struct nn_device *d = &nn->device;
     const struct nn_index *x = &nn_indexes[index];
     struct nn_stage *stage = &d->stage[index];
-    const int32_t *chosen = (const int32_t *)(void *)nn_on_host(nn, x->value);
     int64_t round = nn->loops[loop].round - 1;
     int place = (int)(round & 1);
+    for (int i = 0; i < x->n_sources; i++) {
+        const int home = nn_data[x->sources[i]].value;
+        if (home >= 0 && d->stale[home]) {
+            NN_TRY(nn_pull(nn, home));
+            NN_TRY(nn_settle(nn));
+        }
+    }
     if (stage->begun)
         NN_CUDA(nn, cudaEventSynchronize(stage->copied[place]));
     stage->begun = true;
@@ -242,24 +251,29 @@ RT_FN enum rt_status nn_stage_batch(struct nn *nn, int index, int loop, int64_t 
     if (round == 0) /* of a loop that may be entered again */
         NN_CUDA(nn, cudaEventRecord(stage->used[place], d->rt.stream));
     NN_CUDA(nn, cudaStreamWaitEvent(d->rt.copies, stage->used[place], 0));
-    for (int i = 0; i < x->n_sources; i++) {
-        const struct rt_source *s = &nn->sources[x->sources[i]];
-        const int home = nn_data[x->sources[i]].value;
-        size_t row = (size_t)s->row_elements * rt_type_size(s->type);
-        size_t at = (size_t)(x->first + place * x->batch) * row;
-        unsigned char *to = d->staging[x->sources[i]] + at;
-        if (home >= 0) {
-            NN_TRY(nn_pull(nn, home));
-            NN_TRY(nn_settle(nn));
-        }
-        for (int64_t k = 0; k < rows; k++)
-            memcpy(to + (size_t)k * row, (const unsigned char *)s->data + (size_t)chosen[k] * row,
-                   row);
-        NN_CUDA(nn, cudaMemcpyAsync(d->source[x->sources[i]] + at, to, (size_t)rows * row,
-                                    cudaMemcpyHostToDevice, d->rt.copies));
-    }
+    NN_TRY(nn_send_rows(nn, x, place, rows, d->rt.copies));
     NN_CUDA(nn, cudaEventRecord(stage->copied[place], d->rt.copies));
     //@ wait: NN_CUDA(nn, cudaStreamWaitEvent(d->rt.stream, stage->copied[place], 0));
+    return RT_OK;
+}
+
+/* The batches of a step that is run again: those that the host has sent since then lie where they
+ * were. */
+RT_FN enum rt_status nn_stage_again(struct nn *nn, const struct nn_block *block) {
+    struct nn_device *d = &nn->device;
+    NN_CUDA(nn, cudaStreamSynchronize(d->rt.copies));
+    for (int i = 0; i < NN_INDEXES; i++) {
+        const struct nn_index *x = &nn_indexes[i];
+        struct rt_walk walk;
+        memcpy((void *)&walk, (const char *)block + x->walk, sizeof walk);
+        if (!walk.staged)
+            continue;
+        int32_t *const chosen = (int32_t *)(void *)nn_on_host(nn, x->value);
+        walk.staged = false;
+        for (int k = 0; k < x->batch; k++)
+            chosen[k] = rt_walk_row(&walk, k);
+        NN_TRY(nn_send_rows(nn, x, (int)(walk.round & 1), x->batch, d->rt.stream));
+    }
     return RT_OK;
 }
 
@@ -283,12 +297,48 @@ RT_FN void nn_walk(const struct nn *nn, int index, struct rt_walk *to) {
     to->first = x->first;
 }
 
+RT_FN enum rt_status nn_run_again(struct nn *nn, const struct nn_region *r) {
+    struct nn_device *d = &nn->device;
+    struct nn_halt *halt = &d->pinned->halt;
+    struct nn_block *now = &d->steps[halt->region].now;
+    const struct rt_fault none = {-1, 0, 0, 0};
+    halt->fault = none;
+    d->block = now;
+    //@ sets: NN_TRY(nn_stage_again(nn, &halt->block));
+    NN_CUDA(nn, cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice,
+                                d->rt.stream));
+    NN_CUDA(nn, cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice,
+                                d->rt.stream));
+    NN_TRY(r->device(nn, d->rt.stream));
+    NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream));
+    return RT_OK;
+}
+
 /* ---- choice of a device ---------------------------------------------------------------------- */
+
+RT_FN struct nn_parts nn_parts_of_memory(void) {
+    struct nn_parts p;
+    size_t size = 0;
+    rt_part_of(&size, NN_DEVICE_ARENA);
+    p.steps = rt_part_of(&size, sizeof(struct nn_steps) * (NN_REGIONS + 1));
+    p.halt = rt_part_of(&size, sizeof(struct nn_halt));
+    p.ring = rt_part_of(&size, sizeof(struct nn_recorded_values) * NN_RING);
+    p.end = size;
+    return p;
+}
+
+/* What memory is needed for, without data that stays on the device. */
+RT_FN void nn_least_needs(struct rt_need need[NN_CLASSES]) {
+    memcpy(need, nn_needs, sizeof nn_needs);
+    need[NN_KEEP].bytes += nn_parts_of_memory().end - NN_DEVICE_ARENA;
+}
 
 RT_FN enum rt_status nn_choose_device(struct nn *nn) {
     struct nn_device *d = &nn->device;
+    struct rt_need need[NN_CLASSES];
+    nn_least_needs(need);
     if (!d->list)
-        return rt_device_choose(&nn->rt, &d->rt, d->name, NN_CPU, NN_PROGRAM, nn_needs, NN_NEEDS);
+        return rt_device_choose(&nn->rt, &d->rt, d->name, NN_CPU, NN_PROGRAM, need, NN_CLASSES);
     nn->cli.stop = true;
     rt_device_list(&nn->text);
     return rt_flush(&nn->text, 1);
@@ -311,14 +361,18 @@ RT_FN size_t nn_set_bytes(const struct nn *nn, int set) {
 }
 
 /* Data sets stay on the device while they fill no more than a part of it, one in
- * RT_RESIDENT_SHARE. */
+ * RT_RESIDENT_SHARE, and there is room. Of others two batches are there at a time. */
 RT_FN enum rt_status nn_place_data(struct nn *nn) {
     struct nn_device *d = &nn->device;
-    size_t unused, resident = 0;
-    NN_CUDA(nn, cudaMemGetInfo(&unused, &d->rt.total));
+    const size_t rest = nn_parts_of_memory().end + nn_needs[NN_DATA].bytes;
+    size_t unused, total, resident = 0;
+    NN_CUDA(nn, cudaMemGetInfo(&unused, &total));
+    size_t room = unused > rest ? unused - rest : 0;
+    if (room > total / RT_RESIDENT_SHARE)
+        room = total / RT_RESIDENT_SHARE;
     for (int set = 0; set < NN_SETS; set++) {
         size_t bytes = nn_set_bytes(nn, set);
-        d->staged[set] = bytes && (resident + bytes) > d->rt.total / RT_RESIDENT_SHARE;
+        d->staged[set] = bytes && resident + bytes > room;
         for (int i = 0; d->staged[set] && i < NN_SOURCES; i++)
             if (nn_data[i].set == set && nn_data[i].whole)
                 d->staged[set] = false; /* not only batches of it are read */
@@ -388,25 +442,36 @@ RT_FN void *nn_mirror(struct nn *nn) {
     return error ? NULL : memory;
 }
 
+/* Where the rows of each source begin; the size of the whole. RT_ENV: so much is not free. */
+RT_FN enum rt_status nn_measure(struct nn *nn, size_t at[NN_SOURCES + 1], size_t *size) {
+    const size_t first = nn_parts_of_memory().end;
+    struct rt_need need[NN_CLASSES];
+    char why[RT_WHY];
+    *size = first;
+    for (int i = 0; i < NN_SOURCES; i++)
+        at[i] = rt_part_of(size, nn_placed_bytes(nn, i));
+    nn_least_needs(need);
+    need[NN_DATA].bytes = *size - first;
+    if (!rt_device_fits(nn->device.rt.id, need, NN_CLASSES, why))
+        return rt_fail(&nn->rt, RT_ENV, "%s", why);
+    return RT_OK;
+}
+
 /* After data is read: memory and streams. */
 RT_FN enum rt_status nn_start_device(struct nn *nn) {
     struct nn_device *d = &nn->device;
-    size_t size = 0, at[NN_SOURCES + 1];
+    const struct nn_parts parts = nn_parts_of_memory();
+    size_t size, at[NN_SOURCES + 1];
     if (!d->rt.on)
         return RT_OK;
     NN_TRY(nn_place_data(nn));
-    rt_part_of(&size, NN_DEVICE_ARENA);
-    size_t steps = rt_part_of(&size, sizeof(struct nn_steps) * (NN_REGIONS + 1));
-    size_t halt = rt_part_of(&size, sizeof(struct nn_halt));
-    size_t ring = rt_part_of(&size, sizeof d->pinned->ring);
-    for (int i = 0; i < NN_SOURCES; i++)
-        at[i] = rt_part_of(&size, nn_placed_bytes(nn, i));
+    NN_TRY(nn_measure(nn, at, &size));
     NN_TRY(rt_device_start(&nn->rt, &d->rt, size));
     for (int i = 0; i < NN_SOURCES; i++)
         d->source[i] = d->rt.memory + at[i];
-    d->steps = (struct nn_steps *)(void *)(d->rt.memory + steps);
-    d->halt = (struct nn_halt *)(void *)(d->rt.memory + halt);
-    d->ring = (struct nn_recorded_values *)(void *)(d->rt.memory + ring);
+    d->steps = (struct nn_steps *)(void *)(d->rt.memory + parts.steps);
+    d->halt = (struct nn_halt *)(void *)(d->rt.memory + parts.halt);
+    d->ring = (struct nn_recorded_values *)(void *)(d->rt.memory + parts.ring);
     NN_CUDA(nn, cudaHostAlloc((void **)&d->pinned, sizeof *d->pinned, cudaHostAllocDefault));
     memset((void *)d->pinned, 0, sizeof *d->pinned);
     d->pinned->halt.fault.node = -1;

@@ -4,6 +4,7 @@
 struct nn_index {
     int value, set;
     int64_t batch, first; /* rows; the first row in the places of its set */
+    size_t walk;          /* where in struct nn_block it is said which batch */
     const int *sources;   /* what it chooses rows of */
     int n_sources;
 };
@@ -69,6 +70,16 @@ struct nn_waiting {
 
 enum { NN_SENDING = 16, NN_RING = 256 };
 
+/* What memory is needed for: nn_needs. NN_KEEP: beside what outlives a region the trainer's own.
+ * NN_DATA: there for batches on their way, until what is read is known. */
+enum { NN_KEEP = 3, NN_DATA = 4, NN_CLASSES = 5 };
+
+/* Where the trainer's own parts lie in the memory of the device, behind the arena; data comes at
+ * `end`. */
+struct nn_parts {
+    size_t steps, halt, ring, end;
+};
+
 /* Memory of the host that the device copies to and from while both go on. */
 struct nn_pinned {
     struct nn_steps sending[NN_SENDING];
@@ -129,7 +140,7 @@ RT_FN enum rt_status nn_run_device(struct nn *nn, int region);
 /* Bytes that source i takes on the device, 0 where its rows lie in the arena. */
 RT_FN size_t nn_placed_bytes(const struct nn *nn, int i);
 /* The step that had a fault once more: its kernels one by one, with the block of that step. */
-RT_FN void nn_run_again(struct nn *nn, const struct nn_region *r);
+RT_FN enum rt_status nn_run_again(struct nn *nn, const struct nn_region *r);
 RT_FN enum rt_status nn_choose_device(struct nn *nn);
 RT_FN void *nn_mirror(struct nn *nn);
 RT_FN enum rt_status nn_start_device(struct nn *nn);

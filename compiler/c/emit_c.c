@@ -188,7 +188,7 @@ static void emit_run(CEmit *x) {
 }
 
 static void emit_run_again(CEmit *x) {
-    emit_either(x, "nn_run_again(nn, r);\n", "r->run(nn, 0);\n");
+    emit_either(x, "(void)nn_run_again(nn, r);\n", "r->run(nn, 0);\n");
 }
 
 static void emit_arena(CEmit *x) {
@@ -269,6 +269,7 @@ static void fill(void *arg, const char *slot) {
         line_for(x, slot, "given: ", x->values.rows > x->values.scalars) ||
         line_for(x, slot, "not given: ", x->values.rows == x->values.scalars) ||
         line_for(x, slot, "records: ", x->records.n > 0) ||
+        line_for(x, slot, "sets: ", x->p->sets.n > 0) ||
         line_for(x, slot, "wait: ", !mutated(x->p->graph, "cuda_wait")))
         return;
     for (int i = 0; i < COUNT_OF(parts); i++)

@@ -143,8 +143,7 @@ void cuda_emit_sizes(CEmit *x) {
     emit_line(&x->e, "NN_NUMBERS = %d, /* of values, with all copies */",
               x->values.all + x->values.locals.n);
     emit_line(&x->e, "NN_SETS = %d,", x->p->sets.n);
-    emit_line(&x->e, "NN_INDEXES = %d, /* index buffers that loops fill */", count_indexes(x));
-    emit_line(&x->e, "NN_NEEDS = 5");
+    emit_line(&x->e, "NN_INDEXES = %d /* index buffers that loops fill */", count_indexes(x));
     emit_end(&x->e, ";");
 }
 
@@ -466,12 +465,14 @@ static void emit_indexes(CEmit *x, int64_t *first) {
         if (!is_index(x, h))
             continue;
         int set = set_of_index(x, h)->id;
-        emit_line(&x->e, "{%s, %d, %lld, %lld, sources_%s, %d},",
-                  cuda_value(x, lower_buffer_of_home(x->gpu, h)), set, (long long)index_rows(h),
-                  (long long)first[set], index_name(x, h), sources[i]);
+        const char *row = arena_printf(
+            x->arena, "{%s, %d, %lld, %lld, offsetof(struct nn_block, walks.%s), sources_%s, %d},",
+            cuda_value(x, lower_buffer_of_home(x->gpu, h)), set, (long long)index_rows(h),
+            (long long)first[set], index_name(x, h), index_name(x, h), sources[i]);
+        emit_words(&x->e, "", row, "");
         first[set] += 2 * index_rows(h);
     }
-    emit_line(&x->e, "{0, 0, 0, 0, NULL, 0},");
+    emit_line(&x->e, "{0, 0, 0, 0, 0, NULL, 0},");
     emit_end(&x->e, ";");
 }
 
@@ -496,29 +497,30 @@ static void emit_data(CEmit *x) {
     emit_end(&x->e, ";");
 }
 
-/* What the memory is needed for; data that is read comes on top, and stays on the host where it is
- * too much. */
+/* Bytes on the device of the batches that are under way, where data stays on the host. */
+static int64_t staged_bytes(const CEmit *x, const DataSource *s) {
+    int64_t rows = 0;
+    for (int i = 0; i < x->p->homes.n; i++)
+        if (is_index(x, x->p->homes.at[i]) && chooses(x, x->p->homes.at[i], s))
+            rows += 2 * index_rows(x->p->homes.at[i]);
+    return rows * s->row_elements * (int64_t)dtype_size(s->dtype);
+}
+
+/* What the memory is needed for, in the order of device_state.cu. */
 static void emit_needs(CEmit *x) {
-    static const char *const names[] = {"weights", "optimizers", "batches and results",
-                                        "values of regions", "staged data"};
-    enum { WEIGHTS, OPTIMIZERS, KEPT, VALUES, DATA, CLASSES };
-    int64_t need[CLASSES] = {0};
+    static const char *const names[] = {"parameters", "optimizer state", "activations and gradients",
+                                        "batches and results", "data"};
+    enum { PARAMETERS, OPTIMIZERS, VALUES, KEPT, DATA, CLASSES };
+    int64_t need[CLASSES] = {[VALUES] = x->gpu->arena_bytes - x->gpu->kept_bytes};
     for (int i = 0; i < x->gpu->buffers.n; i++) {
         const Buffer *b = x->gpu->buffers.at[i];
+        bool state = b->home && b->home->kind == HOME_OPT;
         if (!b->region)
-            need[c_is_weight(b)                               ? WEIGHTS
-                 : b->home && b->home->kind == HOME_OPT ? OPTIMIZERS
-                                                              : KEPT] += b->bytes;
+            need[c_is_weight(b) ? PARAMETERS : state ? OPTIMIZERS : KEPT] += b->bytes;
     }
-    need[VALUES] = x->gpu->arena_bytes - x->gpu->kept_bytes;
     for (int i = 0; i < x->p->sources.n; i++)
-        for (int j = 0; j < x->p->homes.n; j++)
-            if (is_index(x, x->p->homes.at[j]) &&
-                chooses(x, x->p->homes.at[j], x->p->sources.at[i]))
-                need[DATA] += 2 * index_rows(x->p->homes.at[j]) *
-                              x->p->sources.at[i]->row_elements *
-                              (int64_t)dtype_size(x->p->sources.at[i]->dtype);
-    emit_begin(&x->e, "static const struct rt_need nn_needs[NN_NEEDS] =");
+        need[DATA] += staged_bytes(x, x->p->sources.at[i]);
+    emit_begin(&x->e, "static const struct rt_need nn_needs[NN_CLASSES] =");
     for (int i = 0; i < CLASSES; i++)
         emit_line(&x->e, "{%s, (size_t)%lld},", emit_string(x->arena, names[i]),
                   (long long)need[i]);

@@ -44,7 +44,7 @@ CUDA_SHIM_DEVICES=0 says 2 "no NVIDIA GPU" "$cuda"
 CUDA_SHIM_DRIVER=none says 2 "no NVIDIA driver" "$cuda"
 CUDA_SHIM_DRIVER=old says 2 "driver is for CUDA 11.4" "$cuda"
 CUDA_SHIM_CAPABILITY=7.5 says 2 "compute capability 7.5; 8.0 is needed" "$cuda"
-CUDA_SHIM_MEMORY=512K says 2 "are needed (weights" "$cuda"
+CUDA_SHIM_MEMORY=512K says 2 "are needed (parameters" "$cuda"
 says 2 "this machine has 1" "$cuda" --device cuda:1
 says 1 "GPUs only" "$cuda" --device cpu
 says 1 "auto, cpu or cuda:N" "$cuda" --device gpu
