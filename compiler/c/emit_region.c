@@ -251,6 +251,8 @@ static const char *emit_region_tables(CEmit *x, const Region *r) {
         note_kernel(x, x->l->kernels.at[i], before, after);
     if (x->gpu && x->gpu != x->l)
         cuda_note_region(x, r, before, after);
+    for (int i = 0; i < x->values.scalars; i++) /* what it computes comes not from outside */
+        before[i] = before[i] && (!after[i] || x->values.buffers.at[i]->home);
     int n_before = emit_ranges(x, arena_printf(x->arena, "nn_before_%s", r->name), before);
     int n_after = emit_ranges(x, arena_printf(x->arena, "nn_after_%s", r->name), after);
     emit_region_batches(x, r);
