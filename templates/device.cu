@@ -13,21 +13,55 @@ RT_FN unsigned char *nn_on_host(struct nn *nn, int value) {
     return nn->arena + nn_values[value].offset; /* what outlives a region has a row of its own */
 }
 
-/* Hands on what was recorded, in order, as far as it was written. */
-RT_FN void nn_drain(struct nn *nn) {
+RT_FN void nn_put_number(struct rt_buf *b, double x, enum rt_type type, const char *format) {
+    if (rt_type_is_real(type))
+        rt_print_real(b, x, type == RT_F32, format);
+    else if (type == RT_BOOL)
+        rt_print_bool(b, x != 0, format);
+    else
+        rt_print_int(b, (int64_t)x, format);
+}
+
+/* The text of a print, with its values. */
+RT_FN enum rt_status nn_print_waiting(struct nn *nn, const struct nn_waiting *w) {
+    const char *text = nn->device.text.text;
+    size_t from = w->from;
+    rt_buf_clear(&nn->text);
+    for (int i = 0; i < w->n; i++) {
+        rt_put(&nn->text, text + from, w->at[i] - from);
+        from = w->at[i];
+        nn_put_number(&nn->text, w->value[i], nn_values[w->of[i]].tensor.type, w->format[i]);
+    }
+    rt_put(&nn->text, text + from, w->end - from);
+    nn_clear_progress(nn);
+    return rt_flush(&nn->text, w->stream);
+}
+
+/* Shows what was recorded and printed, in order, as far as its values are known. */
+RT_FN enum rt_status nn_show_waiting(struct nn *nn) {
     struct nn_device *d = &nn->device;
     const int64_t step = nn->step;
-    for (; d->n_drained < d->n_recorded; d->n_drained++) {
-        const struct nn_waiting *w = &d->waiting[d->n_drained % NN_RING];
-        const struct nn_recorded_values *v = &d->pinned->ring[d->n_drained % NN_RING];
-        if (v->number != d->n_drained + 1)
+    enum rt_status status = RT_OK;
+    for (; d->n_shown < d->n_put && !status; d->n_shown++) {
+        struct nn_waiting *w = &d->waiting[d->n_shown % NN_RING];
+        const struct nn_taken_values *v = d->rt.on ? &d->pinned->ring[d->n_shown % NN_RING] : NULL;
+        if (v && v->number != d->n_shown + 1)
             break; /* a fault came before */
-        for (int i = 0; i < w->n; i++)
-            nn->record[w->which[i]] = w->there[i] ? v->value[w->which[i]] : w->value[i];
+        for (int i = 0; v && i < w->n; i++)
+            if (w->of[i] >= 0)
+                w->value[i] = v->value[i];
+        for (int i = 0; w->which && i < w->n; i++)
+            nn->record[w->which[i]] = w->value[i];
         nn->step = w->step;
-        nn_recorded(nn, w->which, w->n);
+        //@ records: if (w->which)
+        //@ records:     nn_recorded(nn, w->which, w->n);
+        if (!w->which)
+            status = nn_print_waiting(nn, w);
     }
     nn->step = step;
+    if (d->n_shown == d->n_put)
+        rt_buf_clear(&d->text);
+    return status;
 }
 
 /* The device has seen a fault, and nothing was updated since. */
@@ -48,12 +82,13 @@ RT_FN enum rt_status nn_settle(struct nn *nn) {
         return RT_OK;
     NN_CUDA(nn, cudaMemcpyAsync(&d->pinned->halt, d->halt, sizeof(struct nn_halt),
                                 cudaMemcpyDeviceToHost, d->rt.stream));
-    //@ records: if (d->n_recorded > d->n_drained)
-    //@ records:     NN_CUDA(nn, cudaMemcpyAsync(d->pinned->ring, d->ring, sizeof d->pinned->ring,
-    //@ records:                                 cudaMemcpyDeviceToHost, d->rt.stream));
+    //@ shows: if (d->n_put > d->n_shown)
+    //@ shows:     NN_CUDA(nn, cudaMemcpyAsync(d->pinned->ring, d->ring, sizeof d->pinned->ring,
+    //@ shows:                                 cudaMemcpyDeviceToHost, d->rt.stream));
     NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream));
     d->busy = false;
-    //@ records: nn_drain(nn);
+    d->settled = rt_now();
+    //@ shows: NN_TRY(nn_show_waiting(nn));
     return d->pinned->halt.fault.node < 0 ? RT_OK : nn_halted(nn);
 }
 
@@ -145,6 +180,8 @@ RT_FN enum rt_status nn_run_device(struct nn *nn, int region) {
     const struct nn_region *r = &nn_regions[region];
     struct nn_block want;
     memset((void *)&want, 0, sizeof want);
+    //@ shows: if (d->text.size && rt_now() - d->settled >= NN_SEEN)
+    //@ shows:     NN_TRY(nn_settle(nn));
     r->want(nn, &want);
     if (!k->sent || memcmp(&want, &k->steps.now, sizeof want) != 0)
         NN_TRY(nn_send_block(nn, region, &want));
@@ -165,7 +202,7 @@ RT_FN enum rt_status nn_run_device(struct nn *nn, int region) {
     return RT_OK;
 }
 
-/* ---- what is recorded ------------------------------------------------------------------------ */
+/* ---- what is recorded and printed ------------------------------------------------------------ */
 
 RT_FN double nn_number(struct nn *nn, int value) {
     struct rt_tensor t = nn_tensor(nn, value);
@@ -173,39 +210,71 @@ RT_FN double nn_number(struct nn *nn, int value) {
                                    : (double)rt_int_at(t.data, t.type, 0);
 }
 
-/* A `record` of n names; values[i] is where number i comes from, or -1 where it stands in
- * nn->record. On the device they are put aside there, and nobody waits. */
-RT_FN enum rt_status nn_record(struct nn *nn, const int *which, const int *values, int n) {
+/* Ends the statement in the making. What it shows is put aside on the device, and nobody waits,
+ * unless there is no room for another, or nothing was shown for so many seconds. */
+RT_FN enum rt_status nn_put_off(struct nn *nn, double patience) {
     struct nn_device *d = &nn->device;
-    struct nn_waiting *w = &d->waiting[d->n_recorded % NN_RING];
+    const int place = (int)(d->n_put % NN_RING);
+    struct nn_waiting *w = &d->waiting[place];
     struct nn_taken taken;
     taken.n = 0;
-    if (!nn->log && !nn->progress)
-        return RT_OK;
     w->step = nn->step;
-    w->n = n;
-    for (int i = 0; i < n; i++) {
-        w->which[i] = which[i];
-        w->there[i] = d->rt.on && values[i] >= 0;
-        if (!d->rt.on && values[i] >= 0)
-            nn->record[which[i]] = nn_number(nn, values[i]);
-        w->value[i] = nn->record[which[i]];
-        if (w->there[i]) {
-            taken.which[taken.n] = which[i];
-            taken.type[taken.n] = (int)nn_values[values[i]].tensor.type;
-            taken.at[taken.n++] = nn_on_device(nn, values[i]);
-        }
+    for (int i = 0; i < w->n; i++) {
+        if (w->of[i] < 0)
+            continue;
+        if (!d->rt.on)
+            w->value[i] = nn_number(nn, w->of[i]);
+        taken.place[taken.n] = i;
+        taken.type[taken.n] = (int)nn_values[w->of[i]].tensor.type;
+        taken.at[taken.n++] = nn_on_device(nn, w->of[i]);
     }
-    if (!d->rt.on) {
-        nn_recorded(nn, which, n);
-        return RT_OK;
-    }
-    int place = (int)(d->n_recorded++ % NN_RING);
-    NN_CUDA(nn, RT_LAUNCH(nn_take, 1, 32, 0, d->rt.stream, &d->ring[place], d->n_recorded, taken,
+    d->n_put++;
+    d->waiting[d->n_put % NN_RING].n = 0;
+    if (!d->rt.on)
+        return nn_show_waiting(nn);
+    NN_CUDA(nn, RT_LAUNCH(nn_take, 1, 32, 0, d->rt.stream, &d->ring[place], d->n_put, taken,
                           d->halt));
     d->busy = true;
-    bool full = d->n_recorded - d->n_drained == NN_RING;
-    return full || (nn->progress && rt_now() - nn->shown >= 0.1) ? nn_settle(nn) : RT_OK;
+    bool full = d->n_put - d->n_shown == NN_RING - 1;
+    return full || rt_now() - d->settled >= patience ? nn_settle(nn) : RT_OK;
+}
+
+/* A `record` of n names; of[i] is the value of number i, or -1 where it stands in nn->record. */
+RT_FN enum rt_status nn_record(struct nn *nn, const int *which, const int *of, int n) {
+    struct nn_waiting *w = &nn->device.waiting[nn->device.n_put % NN_RING];
+    if (!nn->log && !nn->progress)
+        return RT_OK;
+    w->which = which;
+    w->n = n;
+    for (int i = 0; i < n; i++) {
+        w->of[i] = of[i];
+        w->value[i] = nn->record[which[i]];
+    }
+    return nn_put_off(nn, nn->progress ? NN_SEEN : NN_LOGGED);
+}
+
+/* Here in nn->text comes a value. */
+RT_FN void nn_put_later(struct nn *nn, int value, const char *format) {
+    struct nn_waiting *w = &nn->device.waiting[nn->device.n_put % NN_RING];
+    w->of[w->n] = value;
+    w->format[w->n] = format;
+    w->at[w->n++] = nn->text.size;
+}
+
+/* A `print` of nn->text and the values that come in it. */
+RT_FN enum rt_status nn_print_later(struct nn *nn, int stream) {
+    struct nn_device *d = &nn->device;
+    struct nn_waiting *w = &d->waiting[d->n_put % NN_RING];
+    w->which = NULL;
+    w->stream = stream;
+    w->from = d->text.size;
+    for (int i = 0; i < w->n; i++)
+        w->at[i] += w->from;
+    rt_put(&d->text, nn->text.text, nn->text.size);
+    w->end = d->text.size;
+    if (d->text.failed || nn->text.failed)
+        return rt_fail(&nn->rt, RT_ENV, "no memory for a printed text");
+    return nn_put_off(nn, NN_SEEN);
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -322,7 +391,7 @@ RT_FN struct nn_parts nn_parts_of_memory(void) {
     rt_part_of(&size, NN_DEVICE_ARENA);
     p.steps = rt_part_of(&size, sizeof(struct nn_steps) * (NN_REGIONS + 1));
     p.halt = rt_part_of(&size, sizeof(struct nn_halt));
-    p.ring = rt_part_of(&size, sizeof(struct nn_recorded_values) * NN_RING);
+    p.ring = rt_part_of(&size, sizeof(struct nn_taken_values) * NN_RING);
     p.end = size;
     return p;
 }
@@ -336,6 +405,7 @@ RT_FN void nn_least_needs(struct rt_need need[NN_CLASSES]) {
 RT_FN enum rt_status nn_choose_device(struct nn *nn) {
     struct nn_device *d = &nn->device;
     struct rt_need need[NN_CLASSES];
+    rt_buf_init(&d->text, &nn->rt, (size_t)1 << 30);
     nn_least_needs(need);
     if (!d->list)
         return rt_device_choose(&nn->rt, &d->rt, d->name, NN_CPU, NN_PROGRAM, need, NN_CLASSES);
@@ -471,13 +541,14 @@ RT_FN enum rt_status nn_start_device(struct nn *nn) {
         d->source[i] = d->rt.memory + at[i];
     d->steps = (struct nn_steps *)(void *)(d->rt.memory + parts.steps);
     d->halt = (struct nn_halt *)(void *)(d->rt.memory + parts.halt);
-    d->ring = (struct nn_recorded_values *)(void *)(d->rt.memory + parts.ring);
+    d->ring = (struct nn_taken_values *)(void *)(d->rt.memory + parts.ring);
     NN_CUDA(nn, cudaHostAlloc((void **)&d->pinned, sizeof *d->pinned, cudaHostAllocDefault));
     memset((void *)d->pinned, 0, sizeof *d->pinned);
     d->pinned->halt.fault.node = -1;
     d->pinned->halt.region = -1;
     NN_CUDA(nn, cudaMemcpyAsync(d->halt, &d->pinned->halt, sizeof *d->halt, cudaMemcpyHostToDevice,
                                 d->rt.stream));
+    NN_CUDA(nn, cudaStreamSynchronize(d->rt.stream)); /* it will be written */
     NN_TRY(nn_make_events(nn));
     return nn_upload_data(nn);
 }
@@ -506,6 +577,7 @@ RT_FN void nn_stop_device(struct nn *nn) {
         (void)cudaFreeHost(d->pinned);
     if (d->look)
         (void)cudaFreeHost(d->look);
+    rt_buf_free(&d->text);
     if (d->rt.on && nn->arena) {
         (void)cudaFreeHost(nn->arena);
         nn->arena = NULL;

@@ -39,14 +39,14 @@ __device__ static double nn_number_at(const void *at, int type) {
     }
 }
 
-/* A `record` is written where the host will fetch it, unless a fault came before. The table stays
- * where arguments are: a copy of it would be on the stack. */
-__global__ void __launch_bounds__(32) nn_take(struct nn_recorded_values *to, int64_t number,
+/* Values are put where the host will fetch them, unless a fault came before. The table stays where
+ * arguments are: a copy of it would be on the stack. */
+__global__ void __launch_bounds__(32) nn_take(struct nn_taken_values *to, int64_t number,
                                               const __grid_constant__ struct nn_taken taken,
                                               const struct nn_halt *halt) {
     if (threadIdx.x != 0 || halt->fault.node >= 0)
         return;
     for (int i = 0; i < taken.n; i++)
-        to->value[taken.which[i]] = nn_number_at(taken.at[i], taken.type[i]);
+        to->value[taken.place[i]] = nn_number_at(taken.at[i], taken.type[i]);
     to->number = number;
 }

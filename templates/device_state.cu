@@ -45,30 +45,38 @@ struct nn_halt {
     struct nn_block block;
 };
 
-/* Values of one `record`, as the device leaves them. */
-struct nn_recorded_values {
-    int64_t number; /* of the `record`, from 1: what has another was never written */
-    double value[NN_RECORDS + 1];
+/* Values that one `record` or `print` shows, as the device leaves them. */
+struct nn_taken_values {
+    int64_t number; /* of the statement, from 1: what has another was never written */
+    double value[NN_TAKEN + 1];
 };
 
-/* Where a kernel finds the values of one `record`. */
+/* Where a kernel finds them. */
 struct nn_taken {
     int n;
-    int which[NN_RECORDS + 1];
-    int type[NN_RECORDS + 1];
-    const void *at[NN_RECORDS + 1];
+    int place[NN_TAKEN + 1]; /* in `value` */
+    int type[NN_TAKEN + 1];
+    const void *at[NN_TAKEN + 1];
 };
 
-/* A `record` whose values are on the device still. */
+/* A `record` or `print` whose values are on the device still. */
 struct nn_waiting {
     int64_t step;
+    const int *which; /* record: the numbers of its names */
+    int stream;       /* print: 1 or 2 */
+    size_t from, end; /* print: its text in nn_device.text, without values */
     int n;
-    int which[NN_RECORDS + 1];
-    bool there[NN_RECORDS + 1]; /* on the device; else in value */
-    double value[NN_RECORDS + 1];
+    int of[NN_TAKEN + 1];             /* number i is of this value; -1: is in `value` */
+    double value[NN_TAKEN + 1];
+    size_t at[NN_TAKEN + 1];          /* print: where in its text number i comes */
+    const char *format[NN_TAKEN + 1]; /* print */
 };
 
 enum { NN_SENDING = 16, NN_RING = 256 };
+
+/* Seconds after which what is put aside on the device is to be seen, or in the log. */
+#define NN_SEEN 0.1
+#define NN_LOGGED 1.0
 
 /* What memory is needed for: nn_needs. NN_KEEP: beside what outlives a region the trainer's own.
  * NN_DATA: there for batches on their way, until what is read is known. */
@@ -84,7 +92,7 @@ struct nn_parts {
 struct nn_pinned {
     struct nn_steps sending[NN_SENDING];
     struct nn_halt halt;
-    struct nn_recorded_values ring[NN_RING];
+    struct nn_taken_values ring[NN_RING];
     unsigned char chunk[1 << 20]; /* of data, on its way */
 };
 
@@ -102,7 +110,7 @@ struct nn_device {
     /* on the device, in rt.memory behind the arena: */
     struct nn_steps *steps; /* [NN_REGIONS] */
     struct nn_halt *halt;
-    struct nn_recorded_values *ring;      /* [NN_RING] */
+    struct nn_taken_values *ring;          /* [NN_RING] */
     unsigned char *source[NN_SOURCES + 1]; /* rows, or staged batches */
     /* on the host: */
     struct nn_known known[NN_REGIONS + 1];
@@ -110,8 +118,11 @@ struct nn_device {
     bool busy;                 /* the device was given work since the host waited for it */
     struct nn_pinned *pinned;
     cudaEvent_t sent[NN_SENDING];
-    int64_t n_sent, n_recorded, n_drained;
-    struct nn_waiting waiting[NN_RING];
+    int64_t n_sent;
+    struct nn_waiting waiting[NN_RING]; /* of statements n_shown … n_put - 1; n_put: in the making */
+    int64_t n_put, n_shown;
+    struct rt_buf text; /* what waiting prints show */
+    double settled;     /* when the host waited last */
     bool staged[NN_SETS + 1];
     struct nn_stage stage[NN_INDEXES + 1];
     unsigned char *staging[NN_SOURCES + 1]; /* pinned twins of staged sources */

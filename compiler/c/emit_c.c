@@ -269,6 +269,7 @@ static void fill(void *arg, const char *slot) {
         line_for(x, slot, "given: ", x->values.rows > x->values.scalars) ||
         line_for(x, slot, "not given: ", x->values.rows == x->values.scalars) ||
         line_for(x, slot, "records: ", x->records.n > 0) ||
+        line_for(x, slot, "shows: ", x->most_taken >= 0) ||
         line_for(x, slot, "sets: ", x->p->sets.n > 0) ||
         line_for(x, slot, "wait: ", !mutated(x->p->graph, "cuda_wait")))
         return;
@@ -292,6 +293,7 @@ const char *emit_c(Compiler *c) {
     c_collect_regions(&x);
     c_collect_records(&x);
     c_collect_arguments(&x);
+    x.most_taken = cuda_most_taken(&x);
     x.link = link_new(&x.e);
     link_file(x.link, x.gpu ? "frame.cu" : "frame.c", fill, &x);
     return link_text(x.link, "main");

@@ -55,6 +55,7 @@ typedef struct CEmit {
     int groups; /* of them so far */
     VEC(const char *) records;   /* names of `record` */
     VEC(const char *) arguments; /* of exports, each name once */
+    int most_taken;              /* cuda_most_taken */
     int temporaries;             /* names of locals made so far in the function */
 } CEmit;
 

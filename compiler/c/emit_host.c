@@ -133,6 +133,8 @@ static void emit_if(CEmit *x, const HStmt *s) {
 /* ---- effects ---- */
 
 static void emit_print(CEmit *x, const HStmt *s) {
+    if (cuda_emit_print(x, s))
+        return;
     cuda_emit_fetch(x, NULL, NULL, s->format, true);
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     c_emit_format(x, s->format, s->newline ? "\n" : "");
@@ -144,27 +146,34 @@ const char *c_record_name(const CEmit *x, const char *name) {
 }
 
 static void emit_record(CEmit *x, const HStmt *s) {
-    if (x->gpu) {
-        cuda_emit_record(x, s);
-        return;
-    }
-    Text which = {.arena = x->arena};
+    Text which = {.arena = x->arena}, of = {.arena = x->arena};
     int n = 0;
-    for (int i = 0; i < s->format->n; i++)
-        if (s->format->parts[i].value)
-            text_printf(&which, "%s%s", n++ ? ", " : "",
-                        c_record_name(x, s->format->parts[i].text));
+    for (int i = 0; i < s->format->n; i++) {
+        const TextPart *part = &s->format->parts[i];
+        if (!part->value)
+            continue;
+        const Buffer *taken = cuda_taken(x, part->value);
+        if (!taken) /* all of them first: to wait shows what was recorded before */
+            cuda_emit_fetch(x, part->value, NULL, NULL, false);
+        text_printf(&which, "%s%s", n ? ", " : "", c_record_name(x, part->text));
+        text_printf(&of, "%s%s", n++ ? ", " : "", taken ? c_buffer_value(x, taken) : "-1");
+    }
     if (!n)
         return;
     emit_begin(&x->e, "%s", "");
     emit_line(&x->e, "static const int which[] = {%s};", which.at);
+    if (x->gpu)
+        emit_line(&x->e, "static const int of[] = {%s};", of.at);
     for (int i = 0; i < s->format->n; i++) {
         const TextPart *part = &s->format->parts[i];
-        if (part->value)
+        if (part->value && !cuda_taken(x, part->value))
             emit_line(&x->e, "nn->record[%s] = %s%s;", c_record_name(x, part->text),
                       part->value->type == HT_REAL ? "" : "(double)", c_expr(x, part->value));
     }
-    emit_line(&x->e, "nn_recorded(nn, which, %d);", n);
+    if (x->gpu)
+        emit_line(&x->e, "NN_TRY(nn_record(nn, which, of, %d));", n);
+    else
+        emit_line(&x->e, "nn_recorded(nn, which, %d);", n);
     emit_end(&x->e, "");
 }
 
@@ -178,7 +187,7 @@ static const char *emit_path(CEmit *x, const HExpr *path) {
 }
 
 static void emit_file(CEmit *x, const HStmt *s) {
-    cuda_emit_fetch(x, s->value, NULL, NULL, false); /* the functions do the rest */
+    cuda_emit_fetch(x, s->value, NULL, NULL, true); /* the path is in the way of other text */
     emit_begin(&x->e, "%s", "");
     emit_begin(&x->e, "static const struct nn_key keys[] =");
     for (int i = 0; i < s->nhomes; i++)

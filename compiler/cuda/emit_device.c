@@ -143,6 +143,8 @@ void cuda_emit_sizes(CEmit *x) {
     emit_line(&x->e, "NN_NUMBERS = %d, /* of values, with all copies */",
               x->values.all + x->values.locals.n);
     emit_line(&x->e, "NN_SETS = %d,", x->p->sets.n);
+    emit_line(&x->e, "NN_TAKEN = %d, /* numbers that a record or print shows */",
+              MAX(x->most_taken, 0));
     emit_line(&x->e, "NN_INDEXES = %d /* index buffers that loops fill */", count_indexes(x));
     emit_end(&x->e, ";");
 }
@@ -508,8 +510,8 @@ static int64_t staged_bytes(const CEmit *x, const DataSource *s) {
 
 /* What the memory is needed for, in the order of device_state.cu. */
 static void emit_needs(CEmit *x) {
-    static const char *const names[] = {"parameters", "optimizer state", "activations and gradients",
-                                        "batches and results", "data"};
+    static const char *const names[] = {"parameters", "optimizer state",
+                                        "activations and gradients", "batches and results", "data"};
     enum { PARAMETERS, OPTIMIZERS, VALUES, KEPT, DATA, CLASSES };
     int64_t need[CLASSES] = {[VALUES] = x->gpu->arena_bytes - x->gpu->kept_bytes};
     for (int i = 0; i < x->gpu->buffers.n; i++) {

@@ -33,6 +33,12 @@ int cuda_index(const CEmit *x, const Home *h);
 void cuda_emit_fetch(CEmit *x, const HExpr *a, const HExpr *b, const Format *f, bool shows);
 /* What a region is given. */
 void cuda_emit_fetch_scalars(CEmit *x, const Region *r);
-void cuda_emit_record(CEmit *x, const HStmt *s);
+/* The buffer whose only element `record` and `print` show as it is, so that they need not wait for
+ * it; NULL: there is none. */
+const Buffer *cuda_taken(const CEmit *x, const HExpr *h);
+/* The most numbers that a statement shows so; -1: no statement shows anything later. */
+int cuda_most_taken(const CEmit *x);
+/* A print that need not wait; false: it must, and nothing was emitted. */
+bool cuda_emit_print(CEmit *x, const HStmt *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* emit_fetch.c: before a host statement reads values of tensors, they are copied to the host; and
- * `record`, which waits for nothing. */
+ * `print`, which waits for nothing where it shows numbers as they are. */
 #include "emit_device.h"
 
 typedef struct Needs {
@@ -72,33 +72,76 @@ void cuda_emit_fetch_scalars(CEmit *x, const Region *r) {
     emit_needs(x, &s, false);
 }
 
-/* The buffer whose only element is recorded as it is, or NULL. */
-static const Buffer *recorded(const CEmit *x, const HExpr *h) {
+/* ---- what is shown later ---- */
+
+const Buffer *cuda_taken(const CEmit *x, const HExpr *h) {
+    if (!x->gpu)
+        return NULL;
     if (h->kind == HX_NODE && is_stored(h->node))
         return c_node_buffer(x, h->node);
     return h->kind == HX_HOME ? c_home_buffer(x, h->home) : NULL;
 }
 
-void cuda_emit_record(CEmit *x, const HStmt *s) {
-    Text which = {.arena = x->arena}, from = {.arena = x->arena};
-    int n = 0;
-    for (int i = 0; i < s->format->n; i++) {
-        const TextPart *part = &s->format->parts[i];
-        if (!part->value)
-            continue;
-        const char *name = c_record_name(x, part->text);
-        const Buffer *b = recorded(x, part->value);
-        if (!b) {
-            cuda_emit_fetch(x, part->value, NULL, NULL, false);
-            emit_line(&x->e, "nn->record[%s] = (double)%s;", name, c_expr(x, part->value));
-        }
-        text_printf(&which, "%s%s", n ? ", " : "", name);
-        text_printf(&from, "%s%s", n++ ? ", " : "", b ? c_buffer_value(x, b) : "-1");
+/* Is every part of it text, known to the host, or a number as the device has it? */
+static bool can_wait(const CEmit *x, const Format *f) {
+    Needs s = needs_new(x);
+    for (int i = 0; i < f->n; i++) {
+        const TextPart *part = &f->parts[i];
+        const Buffer *b = part->value ? cuda_taken(x, part->value) : NULL;
+        if (part->tensor || (b && b->dtype == DT_I64)) /* it would not fit into a double */
+            return false;
+        if (part->value && !b)
+            need_expr(&s, part->value);
     }
-    if (!n)
-        return;
-    emit_begin(&x->e, "%s", "");
-    emit_line(&x->e, "static const int which[] = {%s}, from[] = {%s};", which.at, from.at);
-    emit_line(&x->e, "NN_TRY(nn_record(nn, which, from, %d));", n);
-    emit_end(&x->e, "");
+    return s.n == 0;
+}
+
+static int count_values(const Format *f) {
+    int n = 0;
+    for (int i = 0; i < f->n; i++)
+        n += f->parts[i].value != NULL;
+    return n;
+}
+
+static int most_taken(const CEmit *x, const HBlock *b) {
+    int most = -1;
+    for (int i = 0; b && i < b->stmts.n; i++) {
+        const HStmt *s = b->stmts.at[i];
+        const HBlock *const inner[] = {s->cond, s->body, s->other};
+        for (int k = 0; k < COUNT_OF(inner); k++)
+            most = MAX(most, most_taken(x, inner[k]));
+        if (s->kind == HS_RECORD || (s->kind == HS_PRINT && can_wait(x, s->format)))
+            most = MAX(most, count_values(s->format));
+    }
+    return most;
+}
+
+int cuda_most_taken(const CEmit *x) {
+    int most = -1;
+    for (int i = 0; x->gpu && i < x->p->tasks.n; i++)
+        most = MAX(most, most_taken(x, x->p->tasks.at[i]->body));
+    return most;
+}
+
+bool cuda_emit_print(CEmit *x, const HStmt *s) {
+    const Format *f = s->format;
+    if (!x->gpu || !can_wait(x, f))
+        return false;
+    emit_line(&x->e, "rt_buf_clear(&nn->text);");
+    int from = 0;
+    for (int i = 0; i < f->n; i++) {
+        const TextPart *part = &f->parts[i];
+        const Buffer *b = part->value ? cuda_taken(x, part->value) : NULL;
+        if (!b)
+            continue;
+        const Format before = {i - from, f->parts + from};
+        c_emit_format(x, &before, "");
+        emit_line(&x->e, "nn_put_later(nn, %s, %s);", c_buffer_value(x, b),
+                  part->format ? emit_string(x->arena, part->format) : "NULL");
+        from = i + 1;
+    }
+    const Format rest = {f->n - from, f->parts + from};
+    c_emit_format(x, &rest, s->newline ? "\n" : "");
+    emit_line(&x->e, "NN_TRY(nn_print_later(nn, %d));", s->warning ? 2 : 1);
+    return true;
 }
