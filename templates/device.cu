@@ -373,7 +373,7 @@ RT_FN enum rt_status nn_run_again(struct nn *nn, const struct nn_region *r) {
     const struct rt_fault none = {-1, 0, 0, 0};
     halt->fault = none;
     d->block = now;
-    //@ sets: NN_TRY(nn_stage_again(nn, &halt->block));
+    //@ batches: NN_TRY(nn_stage_again(nn, &halt->block));
     NN_CUDA(nn, cudaMemcpyAsync(now, &halt->block, sizeof *now, cudaMemcpyHostToDevice,
                                 d->rt.stream));
     NN_CUDA(nn, cudaMemcpyAsync(d->halt, halt, sizeof *halt, cudaMemcpyHostToDevice,

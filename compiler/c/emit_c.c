@@ -270,7 +270,7 @@ static void fill(void *arg, const char *slot) {
         line_for(x, slot, "not given: ", x->values.rows == x->values.scalars) ||
         line_for(x, slot, "records: ", x->records.n > 0) ||
         line_for(x, slot, "shows: ", x->most_taken >= 0) ||
-        line_for(x, slot, "sets: ", x->p->sets.n > 0) ||
+        line_for(x, slot, "batches: ", x->gpu && cuda_count_indexes(x) > 0) ||
         line_for(x, slot, "wait: ", !mutated(x->p->graph, "cuda_wait")))
         return;
     for (int i = 0; i < COUNT_OF(parts); i++)

@@ -98,7 +98,7 @@ static bool is_index(const CEmit *x, const Home *h) {
     return h && h->kind == HOME_INDEX && set_of_index(x, h) && lower_buffer_of_home(x->gpu, h);
 }
 
-static int count_indexes(const CEmit *x) {
+int cuda_count_indexes(const CEmit *x) {
     int n = 0;
     for (int i = 0; i < x->p->homes.n; i++)
         n += is_index(x, x->p->homes.at[i]);
@@ -145,7 +145,7 @@ void cuda_emit_sizes(CEmit *x) {
     emit_line(&x->e, "NN_SETS = %d,", x->p->sets.n);
     emit_line(&x->e, "NN_TAKEN = %d, /* numbers that a record or print shows */",
               MAX(x->most_taken, 0));
-    emit_line(&x->e, "NN_INDEXES = %d /* index buffers that loops fill */", count_indexes(x));
+    emit_line(&x->e, "NN_INDEXES = %d /* index buffers that loops fill */", cuda_count_indexes(x));
     emit_end(&x->e, ";");
 }
 
@@ -455,13 +455,13 @@ static int emit_index_sources(CEmit *x, const Home *h) {
     return n;
 }
 
-/* `first`: rows that the places of all index buffers of a set have together. */
+/* first[set] becomes how many rows the places of its index buffers have together. */
 static void emit_indexes(CEmit *x, int64_t *first) {
     int *sources = NEW_ARRAY(x->arena, int, x->p->homes.n + 1);
     for (int i = 0; i < x->p->homes.n; i++)
         if (is_index(x, x->p->homes.at[i]))
             sources[i] = emit_index_sources(x, x->p->homes.at[i]);
-    emit_begin(&x->e, "static const struct nn_index nn_indexes[NN_INDEXES + 1] =");
+    emit_begin(&x->e, "static const struct nn_index nn_indexes[NN_INDEXES] =");
     for (int i = 0; i < x->p->homes.n; i++) {
         const Home *h = x->p->homes.at[i];
         if (!is_index(x, h))
@@ -474,15 +474,17 @@ static void emit_indexes(CEmit *x, int64_t *first) {
         emit_words(&x->e, "", row, "");
         first[set] += 2 * index_rows(h);
     }
-    emit_line(&x->e, "{0, 0, 0, 0, 0, NULL, 0},");
     emit_end(&x->e, ";");
 }
 
-static void emit_stage_rows(CEmit *x, const int64_t *first) {
+static void emit_places_of_batches(CEmit *x) {
+    int64_t *rows = NEW_ARRAY(x->arena, int64_t, x->p->sets.n + 1);
+    if (cuda_count_indexes(x))
+        emit_indexes(x, rows);
     emit_line(&x->e, "/* Rows that the places of all index buffers of a set have together. */");
     emit_begin(&x->e, "static const int64_t nn_stage_rows[NN_SETS + 1] =");
     for (int i = 0; i < x->p->sets.n; i++)
-        emit_line(&x->e, "%lld, /* %s */", (long long)first[i], x->p->sets.at[i]->name);
+        emit_line(&x->e, "%lld, /* %s */", (long long)rows[i], x->p->sets.at[i]->name);
     emit_line(&x->e, "0,");
     emit_end(&x->e, ";");
 }
@@ -530,10 +532,7 @@ static void emit_needs(CEmit *x) {
 }
 
 void cuda_emit_tables(CEmit *x) {
-    int64_t *first = NEW_ARRAY(x->arena, int64_t, x->p->sets.n + 1);
-    if (x->p->loops.n)
-        emit_indexes(x, first);
-    emit_stage_rows(x, first);
+    emit_places_of_batches(x);
     emit_data(x);
     emit_needs(x);
 }

@@ -24,6 +24,7 @@ void cuda_emit_tables(CEmit *x);
 RegionKernels cuda_kernels_of(const CEmit *x, const Region *r);
 /* --device and --devices, from this place in the list of options on. */
 void cuda_emit_options(CEmit *x, int first);
+int cuda_count_indexes(const CEmit *x); /* index buffers that loops fill */
 /* nn_indexes: which row an index buffer has. */
 int cuda_index(const CEmit *x, const Home *h);
 
