@@ -176,10 +176,9 @@ static void run_oracle(KernelCase *c, bool single, ExpectedVec *out) {
 
 /* ---- the compiled side ---- */
 
-static void print_storage(KernelCase *c, Text *out) {
-    const Lowered *l = c->compiler.lowered;
+void case_print_given(KernelCase *c, Text *out) {
     const Program *p = c->compiler.program;
-    text_add(out, "struct nn {\n    struct rt rt;\n    int64_t step;\n    struct { int none;\n");
+    text_add(out, "    int64_t step;\n    struct { int none;\n");
     for (int i = 0; i < p->scalars.n; i++)
         text_printf(out, "        %s %s;\n", c_type(p->scalars.at[i]->dtype),
                     p->scalars.at[i]->name);
@@ -187,6 +186,12 @@ static void print_storage(KernelCase *c, Text *out) {
     for (int i = 0; i < p->counts.n; i++)
         text_printf(out, "        int64_t %s;\n", p->counts.at[i]->name);
     text_add(out, "    } counts;\n");
+}
+
+static void print_storage(KernelCase *c, Text *out) {
+    const Lowered *l = c->compiler.lowered;
+    text_add(out, "struct nn {\n    struct rt rt;\n");
+    case_print_given(c, out);
     for (int i = 0; i < l->buffers.n; i++) {
         const Buffer *b = l->buffers.at[i];
         text_printf(out, "    %s b%d[%lld] __attribute__((aligned(64)));\n", c_type(b->dtype), i,

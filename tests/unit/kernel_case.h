@@ -35,6 +35,9 @@ int case_lower(KernelCase *c);
 const char *case_check(KernelCase *c);
 void case_free(KernelCase *c);
 
+/* Members of a struct of the program: the step, scalars and counts, which kernels read. */
+void case_print_given(KernelCase *c, Text *out);
+
 /* A value that the compiled program writes out: of a node, or of a written home. */
 typedef struct CaseValue {
     const Node *node;

@@ -11,19 +11,11 @@
 #include <string.h>
 
 static void print_state(KernelCase *c, Text *out) {
-    const Lowered *l = c->compiler.lowered;
-    const Program *p = c->compiler.program;
-    text_add(out, "struct nn_block {\n    uint64_t seed;\n    int64_t step;\n"
-                  "    struct { int none;\n");
-    for (int i = 0; i < p->scalars.n; i++)
-        text_printf(out, "        %s %s;\n", c_type(p->scalars.at[i]->dtype),
-                    p->scalars.at[i]->name);
-    text_add(out, "    } scalars;\n    struct { int none;\n");
-    for (int i = 0; i < p->counts.n; i++)
-        text_printf(out, "        int64_t %s;\n", p->counts.at[i]->name);
-    text_add(out, "    } counts;\n};\nstruct nn {\n    void *buffer[");
+    text_add(out, "struct nn_block {\n    uint64_t seed;\n");
+    case_print_given(c, out);
+    text_add(out, "};\nstruct nn {\n    void *buffer[");
     text_printf(out, "%d];\n    struct nn_block *block;\n    struct rt_fault *fault;\n};\n",
-                l->buffers.n + 1);
+                c->compiler.lowered->buffers.n + 1);
 }
 
 static void print_accessors(KernelCase *c, Text *out) {
