@@ -542,6 +542,8 @@ RT_FN enum rt_status nn_start_device(struct nn *nn) {
     d->steps = (struct nn_steps *)(void *)(d->rt.memory + parts.steps);
     d->halt = (struct nn_halt *)(void *)(d->rt.memory + parts.halt);
     d->ring = (struct nn_taken_values *)(void *)(d->rt.memory + parts.ring);
+    /* All of these: a number in the ring says that its values were written. */
+    NN_CUDA(nn, cudaMemsetAsync(d->steps, 0, parts.end - parts.steps, d->rt.stream));
     NN_CUDA(nn, cudaHostAlloc((void **)&d->pinned, sizeof *d->pinned, cudaHostAllocDefault));
     memset((void *)d->pinned, 0, sizeof *d->pinned);
     d->pinned->halt.fault.node = -1;
