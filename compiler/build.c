@@ -131,6 +131,16 @@ Binding *build_find(Build *b, Env *env, const char *name, Span at) {
     return NULL;
 }
 
+bool build_name(Build *b, Node *n, const char *name, NameRank rank) {
+    while (b->name_ranks.n <= n->id)
+        vec_push(b->arena, &b->name_ranks, NAME_OF_LIBRARY);
+    if (n->name && rank <= b->name_ranks.at[n->id])
+        return false;
+    n->name = name;
+    b->name_ranks.at[n->id] = (unsigned char)rank;
+    return true;
+}
+
 const char *build_identifier(Build *b, const char *wish) {
     Text t = {.arena = b->arena};
     for (const char *p = wish; *p; p++) {

@@ -134,6 +134,7 @@ typedef struct LoopInfo { /* a run-time loop being built */
     int index;     /* and at which place: what is set up for the loop goes before it */
     int start;     /* b->loop_start outside */
     Ast *reduce;   /* `mean for`: the expression, else NULL */
+    Ast *into;     /* the pattern that gets its value, or NULL */
     struct Totals *totals;
     VEC(LossUse) uses;
     Yields *yields; /* `mean for`: what its body yields; NULL: a plain loop */
@@ -144,6 +145,15 @@ typedef struct Change {
     int version; /* id of the node written, 0: never */
     Span span;
 } Change;
+
+/* Names of the library give way to what the program calls, and that to what it lets. */
+typedef enum NameRank { NAME_OF_LIBRARY, NAME_OF_CALL, NAME_OF_LET } NameRank;
+
+/* A value called as the layer whose instance made it. */
+typedef struct NamedByLayer {
+    Node *node;
+    const Instance *instance;
+} NamedByLayer;
 
 /* What changes when build goes to another block of the program and comes back. */
 typedef struct Place {
@@ -180,7 +190,8 @@ struct Build {
     int region_start; /* number of the first node that can belong to the open region */
     VEC(Node *)
     current; /* by home id: the version that the open region has of it, NULL: not read yet */
-    VEC(bool) user_names; /* by node id: the name was given by a `let` of the user */
+    VEC(unsigned char) name_ranks; /* by node id: how much the name says, a NameRank */
+    VEC(NamedByLayer) named_by_layers;
     VEC(Home *) versions; /* by node id: the home that a written value became a version of */
     VEC(Change) changes;  /* by home id */
     VEC(bool) reached;    /* by home id: has a gradient, is loaded or copied */
@@ -189,6 +200,7 @@ struct Build {
     VEC(HomeGradient) gradients;
     VEC(StoreItem) stores;
     int state_writes; /* how often a state was written: a call for that is no unused value */
+    Ast *let_pattern;     /* of the `let` whose value is being built, NULL inside that value */
     Place start;          /* the start block while something else is built */
     int loop_start;       /* number of the first node made in the innermost run-time loop */
     HostVar *runs;        /* counts the executions of the open region; NULL: nobody asked */
@@ -229,5 +241,7 @@ Value build_binding(Build *b, Binding *bind, Span at);    /* the value a name ha
 /* An error when a trainer has an option of this name for itself. what: "option" */
 void build_check_option(Build *b, const char *what, const char *name, Span at);
 const char *build_identifier(Build *b, const char *wish); /* unique C identifier made from wish */
+/* Calls a value so, unless its name says more, or as much and came first: then false. */
+bool build_name(Build *b, Node *n, const char *name, NameRank rank);
 
 #endif

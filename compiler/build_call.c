@@ -328,6 +328,13 @@ static Value body_value(Build *b, const FnValue *f, Env *env) {
                       arena_printf(b->arena, "the result of %s", f->decl->name), body->span);
 }
 
+/* The output speaks of linear and relu, not of add. */
+static void name_result(Build *b, Node *n, const char *name, const Instance *in, Span call) {
+    bool library = diag_file(b->diag, call.file)->library;
+    if (build_name(b, n, name, library ? NAME_OF_LIBRARY : NAME_OF_CALL) && in)
+        vec_push(b->arena, &b->named_by_layers, (NamedByLayer){n, in});
+}
+
 static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span call) {
     if (b->depth >= MAX_CALLS) {
         endless(b);
@@ -349,9 +356,8 @@ static Value run_body(Build *b, const FnValue *f, Env *env, Instance *in, Span c
     b->depth--;
     b->frame = old;
     b->g->span = span;
-    bool made = v.kind == V_TENSOR && v.node->id >= first && v.node->region == b->region;
-    if (made && !v.node->name)
-        v.node->name = f->decl->name; /* the output speaks of linear and relu, not of add */
+    if (v.kind == V_TENSOR && v.node->id >= first && v.node->region == b->region)
+        name_result(b, v.node, f->decl->name, in, call);
     return v;
 }
 

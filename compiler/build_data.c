@@ -219,7 +219,8 @@ static void dry_run(Build *b, DataInfo *info) {
     Place old = place_enter(b, &nowhere);
     int64_t two = 2;
     Shape s = shape_of(1, &two);
-    Home *index = home_new(b, HOME_INDEX, "rows", DT_I32, &s, info->decl->span);
+    const char *name = arena_printf(b->arena, "%s_rows", info->set->name);
+    Home *index = home_new(b, HOME_INDEX, name, DT_I32, &s, info->decl->span);
     b->dry = true;
     for (int k = 0; k < info->set->nsections; k++)
         for (int f = 0; f < info->set->nfields; f++) {
@@ -228,6 +229,8 @@ static void dry_run(Build *b, DataInfo *info) {
             field_raw(b, info, &use);
         }
     b->dry = false;
+    if (b->p->homes.at[index->id] == index && b->p->homes.n == index->id + 1)
+        b->p->homes.n--; /* no loop fills it */
     b->region_start = b->g->nodes.n; /* forget the region */
     b->region->writes.n = 0;
     place_leave(b, &old);
@@ -508,6 +511,10 @@ Value data_zip(Build *b, Env *env, Ast *call) {
     return (Value){.kind = V_BATCHES, .batches = v};
 }
 
+const char *split_word(Build *b, const Split *s) {
+    return arena_identifier(b->arena, s->name + strlen(s->set->name) + 1);
+}
+
 static BatchLoop *loop_new(Build *b, const BatchesValue *v, int i, Span at) {
     BatchLoop *l = NEW(b->arena, BatchLoop);
     l->id = b->p->loops.n;
@@ -521,14 +528,15 @@ static BatchLoop *loop_new(Build *b, const BatchesValue *v, int i, Span at) {
     Dim d = {l->size, NULL};
     if (l->keep_last) {
         Count *c = NEW(b->arena, Count);
-        *c = (Count){b->p->counts.n, build_identifier(b, "rows"), l->size};
+        const char *name = arena_printf(b->arena, "%s_rows", split_word(b, l->split));
+        *c = (Count){b->p->counts.n, build_identifier(b, name), "rows", l->size};
         vec_push(b->arena, &b->p->counts, c);
         l->count = c;
         d.count = c;
     }
     Shape s = {1, {d}};
-    l->index = home_new(b, HOME_INDEX, arena_printf(b->arena, "%s_rows", l->split->set->name),
-                        DT_I32, &s, at);
+    const char *name = arena_identifier(b->arena, l->split->name);
+    l->index = home_new(b, HOME_INDEX, arena_printf(b->arena, "%s_rows", name), DT_I32, &s, at);
     vec_push(b->arena, &b->p->loops, l);
     return l;
 }

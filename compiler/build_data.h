@@ -68,4 +68,7 @@ Node *field_raw(Build *b, DataInfo *info,
 Home *field_whole(Build *b, DataInfo *info, Split *split, int field, int64_t rows, Span at);
 void field_standardize(Build *b, DataInfo *info, int field, Split *split, Span at);
 
+/* What the split is called in its data set, as a C identifier: train, fold_2_test. */
+const char *split_word(Build *b, const Split *s);
+
 #endif

@@ -261,17 +261,10 @@ Value build_expr(Build *b, Env *env, Ast *e) {
 
 /* ---- statements of functions, layers and rules: run while nnc runs ---- */
 
-/* A user's name for a value wins over that of the function that made it; the first one stays. */
 static void name_value(Build *b, Node *n, const Ast *pattern) {
-    if (n->region != b->region || home_of_version(b, n))
-        return;
-    while (b->user_names.n <= n->id)
-        vec_push(b->arena, &b->user_names, false);
-    bool user = !diag_file(b->diag, pattern->span.file)->library;
-    if (n->name && (!user || b->user_names.at[n->id]))
-        return;
-    n->name = pattern->name;
-    b->user_names.at[n->id] = user;
+    bool library = diag_file(b->diag, pattern->span.file)->library;
+    if (n->region == b->region && !home_of_version(b, n))
+        build_name(b, n, pattern->name, library ? NAME_OF_LIBRARY : NAME_OF_LET);
 }
 
 static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind) {
@@ -294,6 +287,7 @@ static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind
 }
 
 Value build_let_value(Build *b, Env *env, Ast *s) {
+    b->let_pattern = s->let.value->kind == AST_REDUCE_FOR ? s->let.pattern : NULL;
     Value v = build_expr(b, env, s->let.value);
     if (v.kind == V_NONE && s->let.value->kind == AST_IF) {
         build_error(b, s->let.value->span, "this 'if' gives no value");

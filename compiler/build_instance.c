@@ -290,6 +290,31 @@ static void name_gradients(Build *b) {
     }
 }
 
+/* linear[1] for what the second of equal layers made: its place from 1; 0: it is the only one. */
+static int place_of_layer(const Instance *in) {
+    int same = 0, place = 0;
+    for (int i = 0; in->parent && i < in->parent->children.n; i++) {
+        const Instance *other = in->parent->children.at[i];
+        same += other->name == in->name && has_homes(other) == has_homes(in);
+        place = other == in ? same : place;
+    }
+    return same > 1 ? place : 0;
+}
+
+/* A gradient whose name was not changed since is called after its value once more. */
+static void place_values(Build *b) {
+    for (int i = 0; i < b->named_by_layers.n; i++) {
+        const NamedByLayer *named = &b->named_by_layers.at[i];
+        if (b->name_ranks.at[named->node->id] != NAME_OF_LET)
+            named->node->place = place_of_layer(named->instance);
+    }
+    for (int i = 0; i < b->g->derivatives.n; i++) {
+        const Derivative *d = &b->g->derivatives.at[i];
+        if (d->dy->name == d->name)
+            d->dy->place = d->of->place;
+    }
+}
+
 /* Several models of one declaration have a place among them. */
 static PathStep model_step(const Build *b, const Instance *model) {
     int same = 0, before = 0;
@@ -323,6 +348,7 @@ void instance_paths(Build *b) {
     }
     number_equal_paths(b);
     name_gradients(b);
+    place_values(b);
 }
 
 /* ---- models ---- */

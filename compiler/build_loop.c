@@ -253,18 +253,34 @@ typedef struct Totals {
     Home **sums;
     Home *rows;
     double start;
+    const char *clear; /* the region that sets them */
 } Totals;
 
 static void run_clear(Build *b, void *arg) {
     Totals *t = (Totals *)arg;
+    b->region->name = t->clear;
     for (int i = 0; i < t->n; i++)
         home_write(b, t->sums[i], graph_constant(b->g, DT_F64, &t->sums[i]->shape, t->start));
     if (t->rows)
         home_write(b, t->rows, graph_constant(b->g, DT_F64, &t->rows->shape, 0));
 }
 
-static Home *total_home(Build *b, const char *name, const Shape *s, Span at) {
-    return home_new(b, HOME_VAR, name, DT_F64, s, at);
+static Home *total_home(Build *b, const char *name, const char *what, const Shape *s, Span at) {
+    return home_new(b, HOME_VAR, arena_printf(b->arena, "%s_%s", name, what), DT_F64, s, at);
+}
+
+/* What the program calls total i: by the `let` that gets it, else by what is yielded. */
+static const char *total_name(const LoopInfo *loop, const Yields *y, int i) {
+    const Ast *p = loop->into;
+    if (i >= y->nodes.n) /* its error stands elsewhere */
+        return "total";
+    if (p && p->kind == AST_TUPLE)
+        p = p->list.items.n == y->nodes.n ? p->list.items.at[i] : NULL;
+    else if (y->nodes.n != 1)
+        p = NULL;
+    if (p && p->kind == AST_NAME && strcmp(p->name, "_") != 0)
+        return p->name;
+    return y->nodes.at[i]->name ? y->nodes.at[i]->name : "total";
 }
 
 /* The rows of this round: what a mean weighs it by. */
@@ -291,7 +307,10 @@ static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields
                         shape_text(b->arena, &n->shape));
             return;
         }
-        t->sums[i] = total_home(b, n->name ? n->name : "total", &n->shape, at);
+        t->sums[i] = total_home(b, total_name(loop, y, i), op == REDUCE_MAX   ? "max"
+                                                           : op == REDUCE_MIN ? "min"
+                                                                              : "sum",
+                                &n->shape, at);
         t->n++;
         Node *x = graph_cast(b->g, n, DT_F64);
         if (weight)
@@ -300,7 +319,7 @@ static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields
     }
     if (weight) {
         Shape s = shape_scalar();
-        t->rows = total_home(b, "rows", &s, at);
+        t->rows = total_home(b, total_name(loop, y, 0), "rows", &s, at);
         home_write(b, t->rows, graph_binary(b->g, OP_add, home_value(b, t->rows), weight));
     }
 }
@@ -328,6 +347,8 @@ Value build_reduce_for(Build *b, Env *env, Ast *e) {
     t.start = op == REDUCE_MAX ? -1.0 / 0.0 : op == REDUCE_MIN ? 1.0 / 0.0 : 0;
     b->training = false;
     loop.reduce = e;
+    loop.into = b->let_pattern;
+    b->let_pattern = NULL;
     loop.totals = &t;
     run_loop(b, env, e->reduce.pattern, e->reduce.iter, e->reduce.body, &loop, e->span);
     b->training = training;
@@ -340,6 +361,8 @@ Value build_reduce_for(Build *b, Env *env, Ast *e) {
     for (int i = 0; i < y.nodes.n; i++)
         if (!y.nodes.at[i]) /* its error stands elsewhere */
             return value_poison;
+    t.clear = arena_printf(b->arena, "%s_clear_%s", b->task ? b->task->name : "start",
+                           t.n ? t.sums[0]->name : "rows");
     loop_before(b, &loop, run_clear, &t);
     return totals_value(b, op, &t, &y);
 }

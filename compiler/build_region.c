@@ -4,6 +4,7 @@
  * current block (an empty region is forgotten) and opens the next one. A home has one current
  * version in the open region: the node that reads it, or the node that was written last.
  */
+#include "build_data.h"
 #include "build_host.h"
 
 static void region_begin(Build *b) {
@@ -33,25 +34,37 @@ static Span region_span(const Build *b) {
     return (Span){0};
 }
 
-/* A region that no statement names is called after the batch it sums over, or what it computes last
- * for the user (train_acc), or the first home it sets. */
-static const char *region_name(const Build *b) {
+/* "valid" where batches of such a split are walked, NULL elsewhere. */
+static const char *word_of_loop(Build *b) {
+    const LoopInfo *l = b->loop;
+    while (l && !(l->stmt && l->stmt->nloops))
+        l = l->parent;
+    return l ? split_word(b, l->stmt->loops[0]->split) : NULL;
+}
+
+/* A region that no statement names is called after the batches it goes through (train_valid_batch),
+ * or what it computes last for the user (train_acc), or the first home it sets. */
+static const char *region_name(Build *b) {
     const Region *r = b->region;
-    const char *task = b->task ? b->task->name : "start", *last = NULL;
+    const char *task = b->task ? b->task->name : "start", *last = NULL, *split = word_of_loop(b);
+    bool decides = false;
     if (r->name)
         return r->name;
     for (int i = b->region_start; i < b->g->nodes.n; i++) {
         const Node *n = b->g->nodes.at[i];
-        if (n->region == r && n->op == OP_batch)
-            return arena_printf(b->arena, "%s_batch", task);
-        if (n->region == r && n->name)
+        if (n->region != r)
+            continue;
+        if (n->op == OP_batch && split)
+            return arena_printf(b->arena, "%s_%s_batch", task, split);
+        if (n->name)
             last = n->name;
+        decides = n->dtype == DT_BOOL && n->shape.rank == 0;
     }
     if (last)
         return arena_printf(b->arena, "%s_%s", task, last);
     if (r->writes.n && b->task)
         return arena_printf(b->arena, "%s_set_%s", task, r->writes.at[0].home->name);
-    return task;
+    return decides && b->task ? arena_printf(b->arena, "%s_condition", task) : task;
 }
 
 void region_close(Build *b) {
@@ -62,6 +75,7 @@ void region_close(Build *b) {
         r->span = region_span(b);
     r->id = b->p->regions.n;
     r->name = build_identifier(b, region_name(b));
+    r->word = word_of_loop(b) ? word_of_loop(b) : r->name;
     r->used = true;
     r->task = b->task;
     vec_push(b->arena, &b->p->regions, r);

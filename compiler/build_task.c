@@ -425,7 +425,7 @@ static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape
                 return false;
             }
             Count *c = NEW(b->arena, Count);
-            *c = (Count){b->p->counts.n, build_identifier(b, d->name), ROWS};
+            *c = (Count){b->p->counts.n, build_identifier(b, d->name), d->name, ROWS};
             vec_push(b->arena, &b->p->counts, c);
             e->rows = c;
             e->rows_name = d->name;

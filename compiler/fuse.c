@@ -122,6 +122,7 @@ void fuse(Compiler *c) {
     c->fusion = f.out;
     fuse_buffers(&f);
     fuse_homes(&f);
+    fuse_name_buffers(&f);
     fuse_merge_scalars(&f);
     fuse_order(&f);
     arena_free(f.scratch);

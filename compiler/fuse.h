@@ -17,7 +17,6 @@ typedef struct Fuser {
     Arena *scratch; /* of walks: reset after each node or group */
     Graph *graph;
     Fusion *out;
-    Names *names; /* of buffers */
     bool *live;
     bool *stored;  /* by node: goes to memory whatever happens */
     bool *crosses; /* by node: read by another region or by the host */
@@ -94,5 +93,9 @@ void fuse_homes(Fuser *f);
 void fuse_absorb(Fuser *f, Group *g, Group *h);
 void fuse_merge_scalars(Fuser *f);
 void fuse_order(Fuser *f);
+
+/* ---- names of buffers (fuse_names.c) ---- */
+
+void fuse_name_buffers(Fuser *f);
 
 #endif

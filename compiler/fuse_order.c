@@ -8,14 +8,6 @@
 
 /* ---- buffers ---- */
 
-/* A number makes the name unique. */
-static Buffer *new_buffer(Fuser *f, const char *path, Buffer like) {
-    const char *name = arena_fold_words(f->arena, arena_identifier(f->arena, path));
-    like.base = name;
-    like.name = names_unique(f->names, name, "_");
-    return lower_buffer(f->arena, f->compiler->lowered, like);
-}
-
 /* By node: the shape in which its users see it, when all see it in one other shape. */
 static void find_stored_shapes(Fuser *f) {
     f->used_as = NEW_ARRAY(f->arena, const Shape *, f->graph->nodes.n);
@@ -36,38 +28,13 @@ static const Shape *stored_shape(const Fuser *f, const Node *n) {
     return f->used_as[n->id] ? f->used_as[n->id] : &n->shape;
 }
 
-/* linear_le, image_mul: the op and the first value with a name that it is applied to. */
-static const char *derived_name(const Fuser *f, const Node *n) {
-    for (int leaves = 0; leaves < 2; leaves++) /* what is computed says more than a parameter */
-        for (int i = 0; i < n->nin; i++) {
-            const Node *x = n->in[i];
-            while (!x->name && x->op == OP_reshape)
-                x = x->in[0];
-            if (x->name && x->op != OP_constant && (op_info[x->op].kind == KIND_LEAF) == leaves)
-                return arena_printf(f->arena, "%s_%s", x->name, op_info[n->op].name);
-        }
-    return op_info[n->op].name;
-}
-
-static const char *value_name(const Fuser *f, const Node *n) {
-    if (n->name)
-        return n->name;
-    for (int r = 0; r < f->compiler->program->regions.n; r++) {
-        const Region *region = f->compiler->program->regions.at[r];
-        for (int i = 0; i < region->writes.n; i++)
-            if (region->writes.at[i].value == n)
-                return arena_printf(f->arena, "%s_next", region->writes.at[i].home->name);
-    }
-    return derived_name(f, n);
-}
-
 static Buffer *own_buffer(Fuser *f, Node *n) {
     if (f->out->buffer_of[n->id])
         return f->out->buffer_of[n->id];
     const Shape *shape = f->crosses[n->id] ? &n->shape : stored_shape(f, n);
     Region *only = f->crosses[n->id] ? NULL : n->region;
     Buffer like = {.dtype = n->dtype, .shape = *shape, .node = n, .region = only};
-    Buffer *b = new_buffer(f, value_name(f, n), like);
+    Buffer *b = lower_buffer(f->arena, f->compiler->lowered, like);
     f->out->buffer_of[n->id] = b;
     vec_push(f->arena, &f->out->group_of[n->id]->stores, (GroupStore){n, b});
     return b;
@@ -78,7 +45,7 @@ static void home_buffers(Fuser *f) {
     for (int i = 0; i < p->homes.n; i++) {
         Home *h = p->homes.at[i];
         Buffer like = {.dtype = h->dtype, .shape = h->shape, .home = h};
-        new_buffer(f, h->path ? h->path : h->name, like);
+        lower_buffer(f->arena, f->compiler->lowered, like);
     }
 }
 
@@ -96,9 +63,6 @@ static void table_buffer(Fuser *f, Node *n) {
 void fuse_buffers(Fuser *f) {
     f->compiler->lowered = NEW(f->arena, Lowered);
     f->compiler->lowered->program = f->compiler->program;
-    f->names = names_new(f->arena);
-    for (int op = 0; op < OP_N; op++)
-        names_reserve(f->names, op_info[op].name);
     find_stored_shapes(f);
     home_buffers(f);
     for (int i = 0; i < f->graph->nodes.n; i++) {

@@ -83,8 +83,10 @@ static bool walk_back(Grad *gr, Node **blame) {
         Node *dy = gr->dy[i];
         if (!dy)
             continue;
-        if (n->name && !dy->name && op_info[n->op].kind != KIND_LEAF) /* a home has a path */
+        if (n->name && !dy->name && op_info[n->op].kind != KIND_LEAF) { /* a home has a path */
             dy->name = arena_printf(gr->g->arena, "d_%s", n->name);
+            vec_push(gr->g->arena, &gr->g->derivatives, (Derivative){dy, n, dy->name});
+        }
         if (!has_wanted_input(gr, n))
             continue;
         if (op_info[n->op].flags & OPF_NOGRAD) {

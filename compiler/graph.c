@@ -82,7 +82,7 @@ static void dump_attr(Text *out, const Node *n) {
         text_printf(out, " %s", a->scalar->name);
         break;
     case ATTR_COUNT:
-        text_printf(out, " %s", a->count->name);
+        text_printf(out, " %s", a->count->called);
         break;
     case ATTR_SOURCE:
         text_printf(out, " %s", a->batch.source->name);

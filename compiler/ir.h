@@ -26,7 +26,8 @@ bool dtype_is_int(DType t); /* not bool */
 /* A run-time count with a bound: the rows of a last batch, the rows given to an export. */
 typedef struct Count {
     int id;
-    const char *name;
+    const char *name;   /* C identifier, unique in the program: valid_rows */
+    const char *called; /* where no other can be meant: rows */
     int64_t bound;
 } Count;
 
@@ -173,12 +174,21 @@ struct Node {
     Region *region;
     Span span;        /* the place in the .nn file it comes from */
     const char *name; /* the user's name for the value (h1, loss, d_h1), or NULL */
+    int place; /* of its layer among those of equal name, from 1; 0: it needs none */
     const Home *gradient_of; /* NULL: it is no home's gradient */
 };
+
+/* dy was called d_NAME after a node. */
+typedef struct Derivative {
+    Node *dy;
+    const Node *of;
+    const char *name; /* that it got */
+} Derivative;
 
 struct Graph {
     Arena *arena;
     VEC(Node *) nodes;
+    VEC(Derivative) derivatives; /* in the order of naming */
     Region *region; /* where new nodes go */
     Span span;      /* what new nodes inherit */
     DType real;     /* the program's float: DT_F32 or DT_F64 */

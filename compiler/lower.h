@@ -20,7 +20,8 @@ typedef struct Family Family;
 typedef struct Buffer {
     int id;
     const char *name; /* C identifier, unique in the program: h1, d_h1, net_linear0_w */
-    const char *base; /* the name before a number made it unique; NULL: it is the name */
+    const char *base;  /* the name before a number made it unique; NULL: it is the name */
+    const char *plain; /* without the word of its region: relu of valid_relu; NULL: the name */
     DType dtype;
     Shape shape;
     Layout layout;
@@ -66,7 +67,8 @@ typedef struct Nest Nest; /* loop.h */
 
 typedef struct Kernel {
     int id;
-    const char *name; /* C identifier of the function: "linear_relu" */
+    const char *name;  /* C identifier of the function: "make_valid_relu" */
+    const char *plain; /* what kernels of other regions that do the same have too: "make_relu" */
     Region *region;
     Op op; /* the last that it does */
     Span span;
@@ -98,6 +100,7 @@ typedef struct Fault {
 typedef struct Lowered {
     Program *program;
     VEC(Buffer *) buffers;
+    Names *names; /* of buffers */
     VEC(Kernel *) kernels; /* by region, in the order of execution */
     VEC(Fault) faults;     /* each node once */
     VEC(Family *) families; /* set by plan */

@@ -231,6 +231,7 @@ typedef struct Write {
 struct Region {
     int id;
     const char *name;    /* C identifier: "train_step" */
+    const char *word;    /* tells its values from those of another region: "valid" */
     VEC(Write) writes;   /* one per home: the version the region leaves behind */
     VEC(Node *) outputs; /* read by host statements or by other regions */
     bool used;

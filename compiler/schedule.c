@@ -77,12 +77,14 @@ static bool stores_zeros(const Group *g) {
     return true;
 }
 
-static const char *kernel_name(const Sched *s) {
-    const Group *g = s->group;
-    if (g->stores.n == 0)
-        return "check";
-    const Buffer *b = g->stores.at[0].buffer;
-    const Buffer *named = NULL; /* by the user, or at least no home */
+/* Before anything has run: parameters and states get their first values. */
+static bool initialises(const Region *r, const Home *h) {
+    return !r->task && (h->kind == HOME_PARAM || h->kind == HOME_STATE);
+}
+
+/* What the kernel makes most of all: a value with a name of the program, or at least no home. */
+static const Buffer *main_store(const Group *g) {
+    const Buffer *b = g->stores.at[0].buffer, *named = NULL;
     for (int i = g->stores.n - 1; i >= 0; i--) {
         const Buffer *other = g->stores.at[i].buffer;
         bool mask = other->dtype == DT_BOOL && named;
@@ -91,8 +93,22 @@ static const char *kernel_name(const Sched *s) {
         if (other->home && other->home->kind == HOME_PARAM) /* rather than its moments */
             b = other;
     }
-    return named ? arena_printf(s->arena, "make_%s", named->name)
-                 : arena_printf(s->arena, stores_zeros(g) ? "zero_%s" : "update_%s", b->name);
+    return named ? named : b;
+}
+
+static void choose_name(Sched *s) {
+    const Group *g = s->group;
+    s->name = "check";
+    s->plain = NULL;
+    if (g->stores.n == 0)
+        return;
+    const Buffer *b = main_store(g);
+    const char *verb = !b->home || b->home->kind == HOME_CONST ? "make"
+                       : stores_zeros(g)                       ? "zero"
+                       : initialises(g->region, b->home)       ? "init"
+                                                               : "update";
+    s->name = arena_printf(s->arena, "%s_%s", verb, b->name);
+    s->plain = b->plain ? arena_printf(s->arena, "%s_%s", verb, b->plain) : NULL;
 }
 
 static Op last_op(const Group *g) {
@@ -102,9 +118,10 @@ static Op last_op(const Group *g) {
     return g->stores.n ? g->stores.at[0].node->op : OP_check;
 }
 
-static void new_kernel(Sched *s, const char *name) {
+static void new_kernel(Sched *s) {
     Kernel *k = NEW(s->arena, Kernel);
-    k->name = names_unique(s->names, name, "_");
+    k->name = names_unique(s->names, s->name, "_");
+    k->plain = s->plain;
     k->id = s->compiler->lowered->kernels.n;
     k->same_as = k->id;
     k->region = s->group->region;
@@ -168,13 +185,16 @@ static void finish_kernel(Sched *s) {
 }
 
 void sched_next_kernel(Sched *s, const char *suffix) {
-    const char *name = arena_printf(s->arena, "%s_%s", s->kernel->name, suffix);
+    const Kernel *k = s->kernel;
+    s->name = arena_printf(s->arena, "%s_%s", k->name, suffix);
+    s->plain = k->plain ? arena_printf(s->arena, "%s_%s", k->plain, suffix) : NULL;
     finish_kernel(s);
-    new_kernel(s, name);
+    new_kernel(s);
 }
 
 static void schedule_group(Sched *s) {
-    new_kernel(s, kernel_name(s));
+    choose_name(s);
+    new_kernel(s);
     s->target->schedule[s->group->kind](s);
     finish_kernel(s);
     if (is_tiled(s) && s->kernel->tiles < 1)

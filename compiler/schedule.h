@@ -70,6 +70,7 @@ typedef struct Sched {
     VEC(Binding) bindings; /* values that stand in locals */
     const struct Fusion *fusion;
     Names *names; /* of kernels */
+    const char *name, *plain; /* of the kernel that comes next */
 } Sched;
 
 /* What fuse leaves in side arrays, by node id. */

@@ -406,7 +406,7 @@ static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width,
                          void (*copy)(Dot *d)) {
     Sched *s = d->s;
     const Buffer *stored = stored_operand(s, o->node);
-    const char *own = s->kernel->name, *what = stored->name;
+    const char *own = s->kernel->name, *plain = s->kernel->plain, *what = stored->name;
     const Shape shape = shape_of(3, (const int64_t[]){d->b.n * pieces, d->k.n, width});
     Buffer *packed = sched_buffer(s, arena_printf(s->arena, "%s_packed", what), DT_F32, shape);
     packed->packed_of = stored->home;
@@ -415,8 +415,10 @@ static void copy_operand(Dot *d, DotOperand *o, int64_t pieces, int64_t width,
     copy(d);
     note_access(s, o->packed, true);
     s->kernel->name = arena_printf(s->arena, "pack_%s_for_%s", what, own);
+    s->kernel->plain = NULL;
     sched_next_kernel(s, "product");
     s->kernel->name = own;
+    s->kernel->plain = plain;
 }
 
 static bool copy_pays_right(const Dot *d) {

@@ -298,8 +298,11 @@ static const char *called(const Access *x) {
 static void name_accesses(Arena *a, int n, Access *shared, const Access *other,
                           const char *otherwise) {
     for (int i = 0; i < n; i++) {
-        const char *name = called(&shared[i]);
-        shared[i].called = common_name(a, name, other[i].buffer->name, 1, otherwise);
+        const char *name = called(&shared[i]), *plain = other[i].buffer->plain;
+        const char *own = shared[i].called ? name : shared[i].buffer->plain;
+        bool same = own && plain && strcmp(own, plain) == 0;
+        shared[i].called =
+            same ? plain : common_name(a, name, other[i].buffer->name, 1, otherwise);
     }
 }
 
@@ -350,7 +353,10 @@ static void name_shared(Compiler *c) {
         if (k == f)
             continue;
         shared[f->id] = true;
-        f->name = common_name(c->arena, f->name, k->name, 2, neutral_name(c->arena, f, k));
+        bool same = f->plain && k->plain && strcmp(f->plain, k->plain) == 0;
+        f->plain = same ? f->plain : NULL;
+        f->name = same ? f->plain
+                       : common_name(c->arena, f->name, k->name, 2, neutral_name(c->arena, f, k));
         name_accesses(c->arena, f->reads.n, f->reads.at, k->reads.at, "x");
         name_accesses(c->arena, f->writes.n, f->writes.at, k->writes.at, "y");
     }

@@ -452,7 +452,7 @@ void sched_reads(Sched *s, const Buffer *b) {
 
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape) {
     Lowered *l = s->compiler->lowered;
-    Buffer like = {.name = arena_printf(s->arena, "%s_%d", name, l->buffers.n),
+    Buffer like = {.name = names_unique(l->names, name, "_"),
                    .base = name,
                    .dtype = t,
                    .shape = shape,

@@ -67,9 +67,9 @@ const char *shape_text(Arena *a, const Shape *s) {
         if (!d->count)
             text_printf(&t, "%lld", (long long)d->n);
         else if (d->n == d->count->bound)
-            text_add(&t, d->count->name);
+            text_add(&t, d->count->called);
         else
-            text_printf(&t, "%lld*%s", (long long)(d->n / d->count->bound), d->count->name);
+            text_printf(&t, "%lld*%s", (long long)(d->n / d->count->bound), d->count->called);
     }
     text_add(&t, "]");
     return t.at;

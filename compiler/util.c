@@ -441,6 +441,10 @@ void names_reserve(Names *names, const char *name) {
     slot->number = MAX(slot->number, 1);
 }
 
+bool names_has(Names *names, const char *name) {
+    return intern_slot(&names->set, name, strlen(name))->number > 0;
+}
+
 const char *names_unique(Names *names, const char *wanted, const char *joint) {
     Slot *slot = intern_slot(&names->set, wanted, strlen(wanted));
     if (!slot->number) {

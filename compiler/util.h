@@ -75,6 +75,7 @@ const char *intern_str(Interner *in, const char *s);
 typedef struct Names Names;
 Names *names_new(Arena *a);
 void names_reserve(Names *names, const char *name);
+bool names_has(Names *names, const char *name);
 const char *names_unique(Names *names, const char *wanted, const char *joint);
 
 /* Whole file in the arena, terminated; NULL (and errno) when it cannot be read. */

@@ -115,7 +115,7 @@ static const char *parameters(Printer *p) {
                                    print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));
     for (int i = 0; i < k->counts.n; i++)
         print_item(&list, print_text(p, "int %s",
-                                   print_new_name(p, k->counts.at[i], k->counts.at[i]->name)));
+                                   print_new_name(p, k->counts.at[i], k->counts.at[i]->called)));
     if (k->seed)
         print_item(&list, "uint64_t seed");
     for (int i = 0; i < k->places.n; i++)

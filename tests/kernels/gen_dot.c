@@ -109,7 +109,7 @@ static Dim extent(Gen *g, Case *c, int64_t n, bool few) {
     if (!few)
         return (Dim){n, NULL};
     Count *count = NEW(g->arena, Count);
-    *count = (Count){g->program.counts.n, arena_printf(g->arena, "rows_%s", c->name), n};
+    *count = (Count){g->program.counts.n, arena_printf(g->arena, "rows_%s", c->name), "rows", n};
     vec_push(g->arena, &g->program.counts, count);
     c->count = count;
     return (Dim){n, count};

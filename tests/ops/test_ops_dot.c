@@ -69,7 +69,7 @@ Test(ops_dot, values_in_f32) {
 
 /* The gradient of the second operand contracts over the count. */
 Test(ops_dot, run_time_rows) {
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     for (int way = 0; way < 4; way++)
         check(DT_F64, (Sizes){1, 3, 4, 5}, way, &count);
 }

@@ -98,7 +98,7 @@ Test(ops_indexed, division_of_whole_numbers_by_zero_is_a_fault) {
 
 Test(ops_indexed, batch_reads_the_rows_of_a_count) {
     Oracle *o = oracle_new(DT_F64, 1);
-    const Count count = {.name = "B", .bound = 4};
+    const Count count = {.name = "B", .called = "B", .bound = 4};
     o->count = 3;
     DataSource source = {.id = 2, .name = "s.x", .dtype = DT_U8, .row_elements = 6};
     const Shape row = shape_of(2, (int64_t[]){2, 3}), rows = {.rank = 1, .dim = {{4, &count}}};

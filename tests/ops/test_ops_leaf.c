@@ -12,7 +12,7 @@
 Test(ops_leaf, constant_iota_scalar_count_read) {
     Oracle *o = oracle_new(DT_F32, 1);
     Graph *g = o->graph;
-    const Count count = {.name = "B", .bound = 4};
+    const Count count = {.name = "B", .called = "B", .bound = 4};
     const Shape s = shape_of(2, (int64_t[]){2, 3}),
                 counted = {.rank = 2, .dim = {{3, NULL}, {8, &count}}};
     o->count = 2;
@@ -115,7 +115,7 @@ Test(ops_leaf, permutation_is_the_runtimes) {
 
 Test(ops_leaf, a_smaller_batch_draws_the_numbers_of_a_full_one) {
     Oracle *o = oracle_new(DT_F32, 0);
-    const Count count = {.name = "B", .bound = 4};
+    const Count count = {.name = "B", .called = "B", .bound = 4};
     const Shape s = {.rank = 2, .dim = {{4, &count}, {5, NULL}}},
                 turned = {.rank = 2, .dim = {{5, NULL}, {4, &count}}};
     const Shape *shapes[] = {&s, &turned};

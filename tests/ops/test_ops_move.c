@@ -114,7 +114,7 @@ Test(ops_move, concat) {
 /* The leading extent is known at run time only. */
 Test(ops_move, of_run_time_extents) {
     Oracle *o = oracle_new(DT_F64, 1);
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     const Shape s = {.rank = 3, .dim = {{8, &count}, {3, NULL}, {2, NULL}}};
     const Shape flat = {.rank = 2, .dim = {{24, &count}, {2, NULL}}};
     const Shape cut = {.rank = 3, .dim = {{8, &count}, {2, NULL}, {2, NULL}}};

@@ -90,7 +90,7 @@ Test(ops_reduce, sums_of_products) {
 Test(ops_reduce, over_a_count) {
     for (int i = 0; i < COUNT_OF(rows); i++) {
         Oracle *o = oracle_new(DT_F64, 4);
-        const Count count = {.name = "B", .bound = 8};
+        const Count count = {.name = "B", .called = "B", .bound = 8};
         o->count = 3;
         const Shape s = {.rank = 2, .dim = {{16, &count}, {5, NULL}}}; /* 6 x 5 when it runs */
         Node *x = oracle_input(o, DT_F64, &s, -2, 2);
@@ -108,7 +108,7 @@ Test(ops_reduce, over_a_count) {
 
 Test(ops_reduce, mean_divides_by_the_count) {
     Oracle *o = oracle_new(DT_F64, 4);
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     const Shape s = {.rank = 2, .dim = {{16, &count}, {5, NULL}}};
     o->count = 3;
     cr_assert_eq(oracle_value(o, graph_size(o->graph, &s, 3, DT_F64))->at[0], 30);

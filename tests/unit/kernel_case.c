@@ -95,7 +95,7 @@ Node *case_count_home(KernelCase *c, const char *name, int64_t bound, int64_t re
     Program *p = c->compiler.program;
     if (p->counts.n == 0) {
         Count *count = NEW(c->arena, Count);
-        count->name = "rows";
+        count->name = count->called = "rows";
         count->bound = bound;
         vec_push(c->arena, &p->counts, count);
     }

@@ -399,7 +399,7 @@ void random_graph(Arena *a, Program *p, uint64_t seed) {
     Gen r = {.arena = a, .p = p, .g = p->graph, .state = seed * 0x9e3779b97f4a7c15u + 1};
     if (seed % 4 == 3) {
         Count *c = NEW(a, Count);
-        *c = (Count){.id = p->counts.n, .name = "B", .bound = 8};
+        *c = (Count){.id = p->counts.n, .name = "B", .called = "B", .bound = 8};
         vec_push(a, &p->counts, c);
         r.count = c;
     }

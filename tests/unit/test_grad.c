@@ -125,7 +125,7 @@ Test(grad, pow_at_zero) {
 Test(grad, of_a_mean_has_no_guards) {
     Oracle *o = oracle_new(DT_F64, 1);
     Graph *g = o->graph;
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     const Shape s = {.rank = 2, .dim = {{8, &count}, {5, NULL}}};
     Node *x = oracle_input(o, DT_F64, &s, -1, 1);
     Node *mean = graph_binary(g, OP_div, sum(o, graph_binary(g, OP_mul, x, x)),

@@ -7,7 +7,7 @@
 
 Test(graph, shapes_as_text) {
     Arena *a = arena_new();
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     const Shape s = {.rank = 3, .dim = {{8, &count}, {24, &count}, {5, NULL}}},
                 none = shape_scalar();
     cr_assert_str_eq(shape_text(a, &s), "[B, 3*B, 5]");
@@ -16,7 +16,7 @@ Test(graph, shapes_as_text) {
 }
 
 Test(graph, shapes_compare_counts) {
-    const Count count = {.name = "B", .bound = 8};
+    const Count count = {.name = "B", .called = "B", .bound = 8};
     const Shape s = {.rank = 1, .dim = {{8, &count}}}, t = shape_of(1, (int64_t[]){8});
     cr_assert_not(shape_equal(&s, &t));
     cr_assert_eq(shape_count(&s), &count);

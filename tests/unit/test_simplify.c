@@ -250,7 +250,8 @@ Test(simplify, attributes_tell_nodes_apart) {
     Node *x = matrix(o, 6, 6);
     const Shape s = shape_of(2, (int64_t[]){2, 2}), eight = shape_of(2, (int64_t[]){8, 8});
     const Shape scalar = shape_scalar(), cube = shape_of(3, (int64_t[]){1, 6, 6});
-    Node *y = graph_reshape(g, x, &cube), *at = graph_count(g, &(Count){.name = "B", .bound = 2});
+    const Count two = {.name = "B", .called = "B", .bound = 2};
+    Node *y = graph_reshape(g, x, &cube), *at = graph_count(g, &two);
     Node *nodes[] = {
         graph_slice(g, x, (int64_t[]){1, 1}, (int64_t[]){1, 1}, &s),
         graph_slice(g, x, (int64_t[]){1, 1}, (int64_t[]){1, 2}, &s),
