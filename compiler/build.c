@@ -215,6 +215,9 @@ static Value declare_const(Build *b, Env *env, Ast *decl) {
             !parse_define(b, decl, v, d + n + 1, &v))
             return value_poison;
     }
+    if (env == b->user && (v.kind == V_NUMBER || v.kind == V_BOOL))
+        vec_push(b->arena, &b->p->constants,
+                 arena_printf(b->arena, "%s = %s", decl->name, value_text(b, v)));
     return v;
 }
 

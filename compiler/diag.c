@@ -104,6 +104,33 @@ const char *diag_place(const Diag *d, Arena *a, Span s) {
     return arena_printf(a, "%s:%d", path_base(diag_file(d, s.file)->path), line);
 }
 
+static bool suits_comment(const char *s) {
+    for (const char *c = s; *c; c++)
+        if ((unsigned char)*c < ' ')
+            return false;
+    return *s && !strstr(s, "*/") && !strstr(s, "/*") && !strstr(s, "??");
+}
+
+const char *diag_line(const Diag *d, Arena *a, Span s, size_t most) {
+    if (!d || !s.file)
+        return NULL;
+    const SourceFile *f = diag_file(d, s.file);
+    size_t lo = s.lo, hi = s.lo;
+    while (lo > 0 && f->text[lo - 1] != '\n')
+        lo--;
+    while (hi < f->size && f->text[hi] != '\n')
+        hi++;
+    while (lo < hi && f->text[lo] == ' ')
+        lo++;
+    while (hi > lo && (f->text[hi - 1] == ' ' || f->text[hi - 1] == '\r'))
+        hi--;
+    bool cut = hi - lo > most;
+    for (hi = cut ? lo + most : hi; cut && ((unsigned char)f->text[hi] & 0xc0) == 0x80;)
+        hi--;
+    const char *line = arena_printf(a, "%.*s%s", (int)(hi - lo), f->text + lo, cut ? "…" : "");
+    return suits_comment(line) ? line : NULL;
+}
+
 Span span_join(Span a, Span b) {
     if (a.file == 0)
         return b;

@@ -32,6 +32,8 @@ const SourceFile *diag_file(const Diag *d, uint32_t file);
 void diag_position(const Diag *d, Span s, int *line, int *column);
 /* "digits.nn:14": for text that is read away from the file; NULL: nowhere, or no d. */
 const char *diag_place(const Diag *d, Arena *a, Span s);
+/* The line where it begins, cut to `most` bytes; NULL: nowhere, or no text for a comment of C. */
+const char *diag_line(const Diag *d, Arena *a, Span s, size_t most);
 Span span_join(Span a, Span b);
 
 void diag_error(Diag *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -72,7 +72,8 @@ typedef struct Kernel {
     Region *region;
     Op op; /* the last that it does */
     Span span;
-    const char *note; /* comment above the function: source line, shapes, work */
+    const char *note; /* comment above the function: place, what it stores, by way of what */
+    const char *line; /* the program's line at that place, or NULL */
     VEC(Access) reads;
     VEC(Access) writes; /* a buffer in both is updated in place */
     VEC(Scalar *) scalars;

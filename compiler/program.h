@@ -313,6 +313,7 @@ typedef struct Program {
     Diag *diag;
     const char *name; /* base name of the file without .nn: "digits" */
     const char *file; /* base name: "digits.nn" */
+    VEC(const char *) constants; /* "hidden = 256", in the order of use */
     Graph *graph;
     VEC(Home *) homes;
     VEC(Region *) regions;

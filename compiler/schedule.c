@@ -142,8 +142,37 @@ static void count_bytes(Kernel *k) {
         k->bytes += (double)k->writes.at[i].buffer->bytes;
 }
 
-/* "digits.nn:31: h1 [64, 128] = dot [64, 784], relu …": ops of the group with the shapes of what is
- * stored. */
+static bool is_stored(const Group *g, const Node *n) {
+    for (int i = 0; i < g->stores.n; i++)
+        if (g->stores.at[i].node == n)
+            return true;
+    return false;
+}
+
+/* " with z, total": what the program calls values on the way, each name once; else " = dot, add".
+ */
+static void note_way(const Sched *s, Text *t) {
+    enum { MOST = 6 };
+    const Group *g = s->group;
+    Names *told = names_new(s->arena);
+    int named = 0, ops = 0;
+    for (int i = 0; i < g->nodes.n && named < MOST; i++) {
+        const Node *n = g->nodes.at[i];
+        if (!n->name || n->op == OP_read || is_stored(g, n) || names_has(told, n->name))
+            continue;
+        names_reserve(told, n->name);
+        text_printf(t, "%s%s", named++ ? ", " : " with ", n->name);
+    }
+    for (int i = 0; i < g->nodes.n && !named && ops < MOST; i++) {
+        const char *op = op_info[g->nodes.at[i]->op].name;
+        if (names_has(told, op) || g->nodes.at[i]->op == OP_stop)
+            continue;
+        names_reserve(told, op);
+        text_printf(t, "%s%s", ops++ ? ", " : g->stores.n ? " = " : "", op);
+    }
+}
+
+/* "digits.nn:31: losses [32] with z, total": what is stored, with shapes, by way of what. */
 static const char *kernel_note(const Sched *s) {
     Text t = {.arena = s->arena};
     const char *place = diag_place(s->compiler->diag, s->arena, s->kernel->span);
@@ -153,11 +182,7 @@ static const char *kernel_note(const Sched *s) {
         const Buffer *b = s->group->stores.at[i].buffer;
         text_printf(&t, "%s%s %s", i ? ", " : "", b->name, shape_text(s->arena, &b->shape));
     }
-    const char *before = s->group->stores.n ? " = " : "";
-    for (int i = 0; i < s->group->nodes.n && i < 12; i++, before = ", ")
-        text_printf(&t, "%s%s", before, op_info[s->group->nodes.at[i]->op].name);
-    if (s->group->nodes.n > 12)
-        text_add(&t, " …");
+    note_way(s, &t);
     return t.at ? t.at : "";
 }
 
@@ -178,8 +203,10 @@ static void finish_kernel(Sched *s) {
         bug("kernel %s leaves a block open", s->kernel->name);
     add_loop_counts(s, &s->nest->body);
     sched_find_owners(s);
-    if (!s->kernel->note)
+    if (!s->kernel->note) {
         s->kernel->note = kernel_note(s);
+        s->kernel->line = diag_line(s->compiler->diag, s->arena, s->kernel->span, 84);
+    }
     if (s->kernel->bytes == 0)
         count_bytes(s->kernel);
 }

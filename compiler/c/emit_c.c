@@ -95,26 +95,54 @@ static void head_kernels(CEmit *x, const Lowered *l) {
     }
 }
 
+/* The columns, and what stands behind them. */
+static void head_columns(CEmit *x, const Lowered *l, const char *where) {
+    bool threads = l == x->cpu;
+    emit_line(&x->e, " *");
+    emit_line(&x->e, " * %-43s %8s %10s %10s", arena_printf(x->arena, "kernels by region%s", where),
+              threads ? "tiles" : "", "FLOPs", "bytes");
+    if (threads)
+        emit_line(&x->e, " * threads share the tiles of a kernel; wait: here all wait for all");
+    if (l->runs.n)
+        emit_line(&x->e, " * x 12: so in each of 12 layers");
+}
+
 static void head_all_kernels(CEmit *x) {
     if (x->cpu) {
-        emit_line(&x->e, " *");
-        emit_line(&x->e, " * kernels by region%s: number, tiles, FLOPs, bytes, where all threads",
-                  x->gpu ? " on the CPU" : "");
-        emit_line(&x->e, " * wait, for how many layers");
+        head_columns(x, x->cpu, x->gpu ? " on the CPU" : "");
         head_kernels(x, x->cpu);
     }
     if (x->gpu) {
-        emit_line(&x->e, " *");
-        emit_line(&x->e, " * kernels by region on the GPU: number, FLOPs, bytes, layers");
+        head_columns(x, x->gpu, " on the GPU");
         head_kernels(x, x->gpu);
     }
 }
 
+static void head_constants(CEmit *x) {
+    enum { WIDTH = 96 };
+    Text t = {.arena = x->arena};
+    const char *before = " * constants: ";
+    for (int i = 0; i < x->p->constants.n; i++, before = ", ") {
+        const char *one = x->p->constants.at[i];
+        if (t.n && t.n + strlen(one) > WIDTH) {
+            emit_line(&x->e, "%s,", t.at);
+            t = (Text){.arena = x->arena};
+            before = " *   ";
+        }
+        text_printf(&t, "%s%s", before, one);
+    }
+    if (t.n)
+        emit_line(&x->e, "%s", t.at);
+}
+
 static void emit_head(CEmit *x) {
     head_command(x);
+    emit_line(&x->e, " *");
+    head_constants(x);
+    emit_line(&x->e, " * memory: %s bytes, and what the data takes",
+              amount(x, (double)x->l->arena_bytes));
     if (x->values.weights) {
-        emit_line(&x->e, " *");
-        emit_line(&x->e, " * parameters and states");
+        emit_line(&x->e, " * parameters and states:");
         head_weights(x);
     }
     head_all_kernels(x);

@@ -130,12 +130,19 @@ static const char *parameters(Printer *p) {
     return list.n ? list.at : "void";
 }
 
+void print_note(Emit *e, const Kernel *k) {
+    if (!k->note || !*k->note)
+        return;
+    emit_line(e, "/* %s%s", k->note, k->line ? "" : " */");
+    if (k->line)
+        emit_line(e, " *     %s */", k->line);
+}
+
 void c_print_kernel(Text *out, const Kernel *k) {
     Printer p = {.arena = out->arena, .kernel = k};
     p.e.text.arena = out->arena;
     p.one = print_is_wide(&p);
-    if (k->note && *k->note)
-        emit_line(&p.e, "/* %s */", k->note);
+    print_note(&p.e, k);
     emit_begin(&p.e, "RT_KERNEL void %s(%s)", k->name, parameters(&p));
     print_tables(&p);
     print_statements(&p, &k->nest->body);

@@ -40,6 +40,8 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted);
 
 /* ---- functions (print_kernel.c) ---- */
 
+/* The comment above a kernel's function. */
+void print_note(Emit *e, const Kernel *k);
 /* How many subscripts the buffer has in the text, and their extents. */
 int print_buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent);
 /* Each buffer once: what is read first, then what is only written. */

@@ -508,8 +508,7 @@ static void print_head(Cuda *c, const bool *moves) {
     const Geometry *g = &c->g;
     const Kernel *k = p->kernel;
     int threads = g->block[0] * g->block[1] * g->block[2];
-    if (k->note && *k->note)
-        emit_line(&p->e, "/* %s */", k->note);
+    print_note(&p->e, k);
     emit_line(&p->e, "__global__ void __launch_bounds__(%d)", threads);
     emit_begin(&p->e, "%s(%s)", k->name, parameters(p, moves));
     if (k->obeys) {
