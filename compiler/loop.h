@@ -181,7 +181,8 @@ typedef enum StmtKind {
                         from one r to the next, = element (c, r) from the load `value`, `from_step`
                         from one c to the next */
     ST_IF,           /* value (bool; uniform but on cuda): body */
-    ST_BARRIER,      /* cuda: the threads of the block wait for each other */
+    ST_BARRIER,      /* cuda: the threads of the block, or in a WARP loop of the warp, wait for each
+                        other */
     ST_FAULT         /* where value (bool) holds: fault of node `node` with `with` as its value */
 } StmtKind;
 

@@ -2,9 +2,9 @@
  *
  * Movement ops only change subscripts, so they cost nothing here. A value that is used more than
  * once, or is costly, becomes a let in the outermost block where its loop variables exist: what
- * does not change in a loop is computed before it.
+ * does not change in a loop is computed before it, but not before a GPU's threads part.
  */
-#include "schedule.h"
+#include "target.h"
 
 /* ---- accesses of the kernel ---- */
 
@@ -88,6 +88,13 @@ void value_bind(Sched *s, const Node *n, const Ix *const *sub, const Expr *e) {
     bind_at(s, s->nest->depth, n, sub, e);
 }
 
+/* Nothing is computed outside of the loop that the grid shares: each thread comes by it once, and
+ * more threads would come by what stands before it. */
+static int outermost_depth(const Sched *s) {
+    const LoopVar *v = s->nest->depth ? nest_var_at(s->nest, 1) : NULL;
+    return s->target->threads && v && v->kind != LOOP_SEQ ? 1 : 0;
+}
+
 /* The outermost depth at which everything in e exists. */
 static int depth_of_ix(const Sched *s, const Ix *x);
 
@@ -125,7 +132,7 @@ static int depth_of_ix(const Sched *s, const Ix *x) {
 /* A let for e in the outermost possible block; not outside an open if. */
 static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Expr *e,
                          const char *name) {
-    int depth = depth_of_expr(s, e);
+    int depth = MAX(depth_of_expr(s, e), outermost_depth(s));
     for (int d = depth + 1; d <= s->nest->depth; d++)
         if (!nest_var_at(s->nest, d))
             depth = d;

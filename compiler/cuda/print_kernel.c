@@ -383,7 +383,7 @@ static void print_statement(Cuda *c, const Stmt *st) {
         print_fault(c, st);
         return;
     case ST_BARRIER:
-        emit_line(&c->p.e, "__syncthreads();");
+        emit_line(&c->p.e, c->in_warp ? "__syncwarp();" : "__syncthreads();");
         return;
     case ST_TRANSPOSE:
         break;

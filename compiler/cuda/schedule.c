@@ -16,10 +16,16 @@ static void schedule_cuda_map(Sched *s) {
     nest_end(s->nest);
 }
 
+static void finish(Compiler *c) {
+    for (int i = 0; i < c->lowered->kernels.n; i++)
+        cuda_order(c->arena, c->lowered->kernels.at[i]);
+    cuda_bundle(c);
+}
+
 const Target target_cuda = {
     .name = "cuda",
     .threads = true,
-    .finish = cuda_bundle,
+    .finish = finish,
     .schedule = {schedule_cuda_map, schedule_row, schedule_column, schedule_cuda_dot,
                  schedule_other},
 };

@@ -5,6 +5,8 @@
 #include "../target.h"
 
 void schedule_cuda_dot(Sched *s);
+/* Barriers before updates in place that other threads read. */
+void cuda_order(Arena *a, Kernel *k);
 void cuda_bundle(Compiler *c);
 
 #endif
