@@ -202,13 +202,12 @@ RT_FN size_t rt_part_of(size_t *size, size_t bytes) {
     return at;
 }
 
-/* The streams of the chosen device, and its memory, which holds zeros. */
+/* The streams of the chosen device, and its memory, which holds anything. */
 RT_FN enum rt_status rt_device_start(struct rt *rt, struct rt_device *d, size_t bytes) {
     RT_CUDA(rt, cudaSetDevice(d->id), "cannot use the GPU");
     RT_CUDA(rt, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "no stream");
     RT_CUDA(rt, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking), "no stream");
     RT_CUDA(rt, cudaMalloc((void **)&d->memory, bytes), "no memory on the GPU");
-    RT_CUDA(rt, cudaMemsetAsync(d->memory, 0, bytes, d->stream), "cannot clear the GPU's memory");
     return RT_OK;
 }
 
