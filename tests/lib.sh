@@ -79,6 +79,11 @@ train() {
     return $status
 }
 
+# tasks_of TRAINER: the names of its tasks (functions need arguments)
+tasks_of() {
+    "$1" --list | sed -n '/^tasks/,/^options/p' | grep -v 'a function' | awk '/^  /{ print $1 }'
+}
+
 # short_run TRAINER MODEL STEPS: the arguments (0 or 2 words) that make a run short but still
 # take STEPS steps where the program has an option for it
 short_run() {
@@ -136,11 +141,11 @@ shim_flags() {
     case $1 in
     memory)
         link=(-fsanitize=address,undefined)
-        compile+=(-g "${link[@]}" -fno-sanitize-recover=undefined -fsanitize-sections=shim_shared)
+        compile+=(-g1 "${link[@]}" -fno-sanitize-recover=undefined -fsanitize-sections=shim_shared)
         ;;
     race)
         # The hooks that this puts into the text are the library's own, hence not when linking.
-        compile+=(-g -fno-pie -fsanitize=thread --param tsan-distinguish-volatile=0)
+        compile+=(-g1 -fno-pie -fsanitize=thread --param tsan-distinguish-volatile=0)
         link=(-no-pie)
         ;;
     esac

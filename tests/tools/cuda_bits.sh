@@ -9,11 +9,6 @@ cd "$(dirname "$0")/../.." || exit 2
 need_cuda_headers
 compared=0 programs=0
 
-# tasks_of TRAINER: the names of its tasks (functions need arguments)
-tasks_of() {
-    "$1" --list | sed -n '/^tasks/,/^options/p' | grep -v 'a function' | awk '/^  /{ print $1 }'
-}
-
 build_all() {
     local file=$1 folder=$2
     emit "$file" "$folder/t.c" && small_of "$file" &&
