@@ -92,6 +92,7 @@ plain() {
     differs plain kernels norm no_last_barrier
     differs plain kernels norm same_element
     finds 1 "should be" plain kernels swap neighbours
+    misses plain kernels total no_warp_sync
     misses plain kernels axpy no_guard
     misses plain kernels plan no_guard
     misses plain kernels vector misaligned
@@ -150,6 +151,8 @@ races() {
     finds 97 "of shared memory is read at kernels.cu" race kernels swap no_warp_sync
     finds 97 "race: byte .* of shared memory is read .* by thread" race kernels swap neighbours
     finds 97 "of shared memory is read at kernels.cu" race kernels bytes no_barrier
+    finds 97 "race: byte 0 of an allocation of 128 is written .* read by other threads" race \
+        kernels total no_warp_sync
     finds 97 "race: byte .* of an allocation .* by another block" race kernels norm same_element
     finds 97 "uninitialised: byte .* of shared memory" race kernels swap unwritten
     finds 97 "uninitialised: byte .* of an allocation of 40012" race kernels axpy unwritten

@@ -143,6 +143,16 @@ static __global__ void __launch_bounds__(64)
         s[i] = 0.0f;
 }
 
+/* y[0] += the sum of x: all lanes read the old total, one stores the new one. */
+static __global__ void __launch_bounds__(32)
+    k_total(const float *__restrict__ x, float *__restrict__ y, int bug) {
+    const float before = y[0], sum = warp_sum(x[threadIdx.x]);
+    if (bug != NO_WARP_SYNC)
+        __syncwarp();
+    if (threadIdx.x == 0u)
+        y[0] = before + sum;
+}
+
 /* y[i] = x[63 - i] by shared memory. */
 static __global__ void __launch_bounds__(64)
     k_reverse(const float *__restrict__ x, float *__restrict__ y, int bug) {
@@ -339,6 +349,14 @@ static int run_swap(int bug) {
     return 0;
 }
 
+static int run_total(int bug) {
+    struct arrays a;
+    start(&a, 32);
+    CHECK(RT_LAUNCH(k_total, dim3(1), dim3(32), 0, a.stream, a.dx, a.dy, bug));
+    end(&a);
+    return wrong("total", 0, a.y[0], 31 * 32 / 2);
+}
+
 static int run_reverse(int bug) {
     struct arrays a;
     start(&a, 64);
@@ -391,7 +409,7 @@ static const struct {
 } cases[] = {{"axpy", run_axpy},       {"plan", run_plan},       {"norm", run_norm},
              {"matmul", run_matmul},   {"softmax", run_softmax}, {"swap", run_swap},
              {"reverse", run_reverse}, {"vector", run_vector},   {"lanes", run_lanes},
-             {"bytes", run_bytes}};
+             {"bytes", run_bytes},     {"total", run_total}};
 
 int main(int argc, char **argv) {
     int bug = 0, result = -1;
