@@ -107,6 +107,11 @@ short_run() {
     done
 }
 
+# tasks_of TRAINER: the names of its tasks (functions need arguments)
+tasks_of() {
+    "$1" --list | sed -n '/^tasks/,/^options/p' | grep -v 'a function' | awk '/^  /{ print $1 }'
+}
+
 # together N COMMAND…: runs COMMAND in the background, N of them at a time
 together() {
     local most=$1
