@@ -25,6 +25,11 @@ static HValue from_number(HType t, double x) {
     return (HValue){.i = x >= -9.2e18 && x <= 9.2e18 ? (int64_t)x : 0};
 }
 
+/* Arithmetic has stopped the run: what was computed counts for nothing. */
+static bool has_failed(const Ref *r) {
+    return r->status != REF_OK && r->status != REF_EXPECT;
+}
+
 static HValue number_op(Ref *r, const HExpr *h) {
     double at[3];
     for (int i = 0; i < h->nargs; i++)
@@ -166,7 +171,10 @@ static Flow run_while(Ref *r, const HStmt *s) {
     while (!leaves(f)) {
         if (run_block(r, s->cond) == FLOW_STOP)
             return FLOW_STOP;
-        if (!ref_value(r, s->value).b)
+        bool goes_on = ref_value(r, s->value).b;
+        if (has_failed(r))
+            return FLOW_STOP;
+        if (!goes_on)
             break;
         f = run_block(r, s->body);
     }
@@ -187,6 +195,8 @@ static void run_expect(Ref *r, const HStmt *s) {
         ref_put_text(r, ")");
     }
     ref_put_text(r, "\n");
+    if (has_failed(r))
+        return;
     ref_print(r);
     if (!holds)
         r->status = REF_EXPECT;
@@ -195,6 +205,8 @@ static void run_expect(Ref *r, const HStmt *s) {
 static void run_print(Ref *r, const HStmt *s) {
     put_format(r, s->format);
     ref_put_text(r, s->newline ? "\n" : "");
+    if (has_failed(r))
+        return;
     if (s->warning)
         ref_warn(r);
     else
@@ -206,8 +218,15 @@ static void run_set(Ref *r, const HStmt *s) {
     r->var[s->var->id] = v;
 }
 
+static Flow run_if(Ref *r, const HStmt *s) {
+    bool holds = ref_value(r, s->value).b;
+    return has_failed(r) ? FLOW_STOP : run_block(r, holds ? s->body : s->other);
+}
+
 static Flow run_file(Ref *r, const HStmt *s) {
     const char *path = ref_value(r, s->value).s;
+    if (has_failed(r))
+        return FLOW_STOP;
     bool done = ref_data_store(r, s, path);
     return done ? FLOW_NEXT : FLOW_STOP;
 }
@@ -223,7 +242,7 @@ static Flow run_stmt(Ref *r, const HStmt *s) {
     case HS_WHILE:
         return run_while(r, s);
     case HS_IF:
-        return run_block(r, ref_value(r, s->value).b ? s->body : s->other);
+        return run_if(r, s);
     case HS_BREAK:
         return FLOW_BREAK;
     case HS_CONTINUE:
@@ -250,7 +269,7 @@ static Flow run_block(Ref *r, const HBlock *b) {
     Flow f = FLOW_NEXT;
     for (int i = 0; b && i < b->stmts.n && f == FLOW_NEXT; i++) {
         f = run_stmt(r, b->stmts.at[i]);
-        if (r->status != REF_OK && r->status != REF_EXPECT)
+        if (has_failed(r))
             return FLOW_STOP;
     }
     return f;

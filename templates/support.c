@@ -239,6 +239,11 @@ RT_FN int64_t nn_zero(struct nn *nn, const char *where) {
     return 0;
 }
 
+/* Stops a task whose arithmetic has failed. */
+RT_FN enum rt_status nn_computed(const struct nn *nn) {
+    return nn->failed == RT_USAGE ? RT_USAGE : RT_OK;
+}
+
 RT_FN int64_t nn_floordiv(struct nn *nn, int64_t a, int64_t b, const char *where) {
     if (b == 0)
         return nn_zero(nn, where);

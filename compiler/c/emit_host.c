@@ -10,6 +10,42 @@ void c_emit_block(CEmit *x, const HBlock *b) {
         emit_stmt(x, b->stmts.at[i]);
 }
 
+/* ---- arithmetic that stops the run ---- */
+
+static bool may_divide_by_zero(const HExpr *h) {
+    bool divides =
+        h->kind == HX_OP && h->type == HT_INT && (h->op == OP_floordiv || h->op == OP_mod);
+    if (divides && !(h->args[1]->kind == HX_CONST && h->args[1]->i != 0))
+        return true;
+    for (int i = 0; i < h->nargs; i++)
+        if (may_divide_by_zero(h->args[i]))
+            return true;
+    for (int i = 0; h->kind == HX_FORMAT && i < h->format->n; i++)
+        if (h->format->parts[i].value && may_divide_by_zero(h->format->parts[i].value))
+            return true;
+    return false;
+}
+
+/* Behind what computes h (NULL: nothing). */
+static void emit_computed(CEmit *x, const HExpr *h) {
+    if (h && may_divide_by_zero(h))
+        emit_line(&x->e, "NN_TRY(nn_computed(nn));");
+}
+
+static void emit_format_computed(CEmit *x, const Format *f) {
+    emit_computed(x, &(HExpr){.kind = HX_FORMAT, .format = (Format *)f});
+}
+
+/* A condition: by name where computing it may stop the run. */
+static const char *emit_condition(CEmit *x, const HExpr *h) {
+    if (!may_divide_by_zero(h))
+        return c_condition(x, h);
+    const char *name = arena_printf(x->arena, "holds_%d", x->temporaries++);
+    emit_line(&x->e, "const bool %s = %s;", name, c_condition(x, h));
+    emit_computed(x, h);
+    return name;
+}
+
 /* ---- regions and assignments ---- */
 
 void c_emit_scalars(CEmit *x, const Region *r) {
@@ -52,6 +88,7 @@ static void emit_set(CEmit *x, const HStmt *s) {
         emit_set_string(x, name, s->value);
     else
         emit_line(&x->e, "nn->vars.%s = %s;", name, c_condition(x, s->value));
+    emit_computed(x, s->value);
 }
 
 /* ---- loops ---- */
@@ -60,15 +97,23 @@ static void emit_for(CEmit *x, const HStmt *s) {
     const char *v = emit_name(x->arena, s->var->name);
     int id = x->temporaries++;
     cuda_emit_fetch(x, s->value, s->limit, NULL, false);
-    if (s->reverse) {
-        emit_line(&x->e, "const int64_t first_%d = %s;", id, c_condition(x, s->value));
-        emit_begin(&x->e, "for (nn->vars.%s = %s - 1; nn->vars.%s >= first_%d; nn->vars.%s--)", v,
-                   c_expr(x, s->limit), v, id, v);
-    } else {
-        emit_line(&x->e, "const int64_t limit_%d = %s;", id, c_condition(x, s->limit));
-        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s < limit_%d; nn->vars.%s++)", v,
-                   c_condition(x, s->value), v, id, v);
+    const HExpr *begin = s->reverse ? s->limit : s->value, *end = s->reverse ? s->value : s->limit;
+    const char *from = s->reverse ? arena_printf(x->arena, "%s - 1", c_expr(x, begin))
+                                  : c_condition(x, begin);
+    if (may_divide_by_zero(begin)) {
+        emit_line(&x->e, "const int64_t from_%d = %s;", id, from);
+        from = arena_printf(x->arena, "from_%d", id);
     }
+    emit_line(&x->e, "const int64_t %s_%d = %s;", s->reverse ? "first" : "limit", id,
+              c_condition(x, end));
+    if (may_divide_by_zero(begin) || may_divide_by_zero(end))
+        emit_line(&x->e, "NN_TRY(nn_computed(nn));");
+    if (s->reverse)
+        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s >= first_%d; nn->vars.%s--)", v, from,
+                   v, id, v);
+    else
+        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s < limit_%d; nn->vars.%s++)", v, from,
+                   v, id, v);
     c_emit_block(x, s->body);
     emit_end(&x->e, "");
 }
@@ -82,6 +127,7 @@ static void emit_batches_start(CEmit *x, const BatchLoop *b) {
     emit_line(&x->e, "                        %s, %s, %s, 0x%08xu, nn->entries[%d]++));",
               b->shuffle ? "true" : "false", b->keep_last ? "false" : "true",
               b->steps ? c_condition(x, b->steps) : "0", place, b->id);
+    emit_computed(x, b->steps);
 }
 
 /* A shared index home is filled once: zip gives each loop its own. */
@@ -113,7 +159,7 @@ static void emit_while(CEmit *x, const HStmt *s) {
     emit_begin(&x->e, "for (;;)");
     c_emit_block(x, s->cond);
     cuda_emit_fetch(x, s->value, NULL, NULL, false);
-    emit_line(&x->e, "if (!(%s))", c_condition(x, s->value));
+    emit_line(&x->e, "if (!(%s))", emit_condition(x, s->value));
     emit_line(&x->e, "    break;");
     c_emit_block(x, s->body);
     emit_end(&x->e, "");
@@ -121,7 +167,7 @@ static void emit_while(CEmit *x, const HStmt *s) {
 
 static void emit_if(CEmit *x, const HStmt *s) {
     cuda_emit_fetch(x, s->value, NULL, NULL, false);
-    emit_begin(&x->e, "if (%s)", c_condition(x, s->value));
+    emit_begin(&x->e, "if (%s)", emit_condition(x, s->value));
     c_emit_block(x, s->body);
     if (s->other && s->other->stmts.n) {
         emit_turn(&x->e, "else");
@@ -138,6 +184,7 @@ static void emit_print(CEmit *x, const HStmt *s) {
     cuda_emit_fetch(x, NULL, NULL, s->format, true);
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     c_emit_format(x, s->format, s->newline ? "\n" : "");
+    emit_format_computed(x, s->format);
     emit_line(&x->e, s->warning ? "NN_TRY(nn_warn(nn));" : "NN_TRY(nn_print(nn));");
 }
 
@@ -170,6 +217,7 @@ static void emit_record(CEmit *x, const HStmt *s) {
             emit_line(&x->e, "nn->record[%s] = %s%s;", c_record_name(x, part->text),
                       part->value->type == HT_REAL ? "" : "(double)", c_expr(x, part->value));
     }
+    emit_format_computed(x, s->format);
     if (x->gpu)
         emit_line(&x->e, "NN_TRY(nn_record(nn, which, of, %d));", n);
     else
@@ -195,6 +243,7 @@ static void emit_file(CEmit *x, const HStmt *s) {
                   emit_string(x->arena, s->homes[i]->path));
     emit_end(&x->e, ";");
     const char *path = emit_path(x, s->value);
+    emit_computed(x, s->value);
     if (s->kind == HS_LOAD)
         emit_line(&x->e, "NN_TRY(nn_load(nn, %s, keys, %d, %s));", path, s->nhomes,
                   emit_string(x->arena, s->prefix));
@@ -208,6 +257,7 @@ static void emit_expect(CEmit *x, const HStmt *s) {
     int id = x->temporaries++;
     cuda_emit_fetch(x, s->value, NULL, s->format, true);
     emit_line(&x->e, "const bool holds_%d = %s;", id, c_condition(x, s->value));
+    emit_computed(x, s->value);
     emit_line(&x->e, "rt_buf_clear(&nn->text);");
     emit_line(&x->e, "rt_puts(&nn->text, holds_%d ? \"ok: \" : \"failed: \");", id);
     c_emit_format(x, s->format, "");
@@ -221,6 +271,7 @@ static void emit_expect(CEmit *x, const HStmt *s) {
         emit_end(&x->e, "");
     }
     emit_line(&x->e, "rt_puts(&nn->text, \"\\n\");");
+    emit_format_computed(x, s->format);
     emit_line(&x->e, "NN_TRY(nn_print(nn));");
     emit_line(&x->e, "if (!holds_%d)", id);
     emit_line(&x->e, "    nn->failed = RT_EXPECT;");
