@@ -27,6 +27,11 @@ static int64_t home_bound(const Fuser *f, const Home *h) {
     return most;
 }
 
+static int64_t of_both(const Fuser *f, const Node *x, const Node *y) {
+    int64_t a = index_bound(f, x), b = index_bound(f, y);
+    return a && b ? MAX(a, b) : 0;
+}
+
 /* Values lie in 0 … bound-1; 0: not known. */
 static int64_t index_bound(const Fuser *f, const Node *n) {
     switch (n->op) {
@@ -34,6 +39,10 @@ static int64_t index_bound(const Fuser *f, const Node *n) {
         return home_bound(f, n->attr.home);
     case OP_batch:
         return n->attr.batch.source->limit;
+    case OP_min:
+        return index_bound(f, n->in[0]);
+    case OP_where:
+        return of_both(f, n->in[1], n->in[2]);
     case OP_iota:
         return n->shape.dim[n->attr.axis].n;
     case OP_permutation:
@@ -45,8 +54,6 @@ static int64_t index_bound(const Fuser *f, const Node *n) {
                    ? 0
                    : (int64_t)n->attr.constant.value + 1;
     default:
-        if (op_info[n->op].flags & OPF_ARG)
-            return n->in[0]->shape.dim[n->attr.axis].n;
         if (op_info[n->op].flags & OPF_VIEW ||
             (n->op == OP_cast && dtype_is_int(n->in[0]->dtype)))
             return index_bound(f, n->in[0]);

@@ -54,7 +54,7 @@ void fuse_split_reductions(Fuser *f) {
     VEC(Node *) nodes = {0};
     for (int i = 0; i < g->nodes.n; i++) {
         Node *n = g->nodes.at[i];
-        bool many = op_info[n->op].kind == KIND_REDUCE && !(op_info[n->op].flags & OPF_ARG);
+        bool many = op_info[n->op].kind == KIND_REDUCE;
         int at = nodes.n;
         while (many && !axes_make_a_loop(n)) {
             vec_push(f->arena, &nodes, NULL);
@@ -174,8 +174,9 @@ void fuse_visit_reduction(Fuser *f, Node *n) {
     int64_t outer, length, inner;
     if (!reduce_space(n, &outer, &length, &inner))
         bug("reduction of node %d over axes that are not neighbours", n->id);
-    bool arg = op_info[n->op].flags & OPF_ARG;
-    space.kind = inner == 1 ? GROUP_ROW : arg ? GROUP_OTHER : GROUP_COLUMN;
+    if (op_info[n->op].attr == ATTR_AXIS)
+        bug("simplify has left %s of node %d", op_info[n->op].name, n->id);
+    space.kind = inner == 1 ? GROUP_ROW : GROUP_COLUMN;
     space.rows = outer * inner;
     space.length = length;
     space.inner = inner;

@@ -72,15 +72,14 @@ enum {
     OPF_NOGRAD = 16,
     OPF_FLAT = 32,
     OPF_POLE = 64,
-    OPF_ARG = 128,
-    OPF_FIRST = 256,
-    OPF_LAST = 512,
-    OPF_OWN = 1024,
-    OPF_WHOLE = 2048,
-    OPF_FN = 4096,
-    OPF_TABLE = 8192,
-    OPF_VIEW = 16384,
-    OPF_BITS = 15 /* above them: the AttrKind */
+    OPF_FIRST = 128,
+    OPF_LAST = 256,
+    OPF_OWN = 512,
+    OPF_WHOLE = 1024,
+    OPF_FN = 2048,
+    OPF_TABLE = 4096,
+    OPF_VIEW = 8192,
+    OPF_BITS = 14 /* above them: the AttrKind */
 };
 
 typedef enum Op {

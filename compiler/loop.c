@@ -396,16 +396,6 @@ Local *nest_join(Nest *n, const char *name, Op op, const Local *acc) {
     return l;
 }
 
-const Local *nest_join_arg(Nest *n, const char *name, Op op, const Local *best, const Local *at) {
-    Local *l = local_new(n, name, at->dtype);
-    Stmt *st = nest_add(n, ST_JOIN_ARG);
-    st->local = l;
-    st->from = best;
-    st->value = expr_local(n->arena, at, NULL);
-    st->op = op;
-    return l;
-}
-
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with) {
     Stmt *st = nest_add(n, ST_FAULT);
     st->value = when;

@@ -175,8 +175,6 @@ typedef enum StmtKind {
                         `var`: element e of the loop goes to lane e mod 32, where e is `ix`. With
                         `with`: the lane becomes value * with + lane, in one rounding */
     ST_JOIN_LANES,   /* declares local = the 32 lanes of `from`, joined by op in the fixed order */
-    ST_JOIN_ARG,     /* cuda: declares local = which of the elements of lanes is the best by op
-                        (argmax, argmin): `from` is a lane's best, `value` its number */
     ST_TRANSPOSE,    /* 8 x 8 numbers of f32 from buffer at sub: element (r, c), `step` elements
                         from one r to the next, = element (c, r) from the load `value`, `from_step`
                         from one c to the next */
@@ -247,8 +245,6 @@ Local *nest_accumulator(Nest *n, const char *name, Op op, DType t);
 void nest_accumulate(Nest *n, Local *acc, Op op, const Ix *element, const Expr *value,
                      const Expr *times); /* of sum_mul: the other factor; else NULL */
 Local *nest_join(Nest *n, const char *name, Op op, const Local *acc);
-/* cuda: of the lanes' best elements and their numbers, the number of the first best one. */
-const Local *nest_join_arg(Nest *n, const char *name, Op op, const Local *best, const Local *at);
 void nest_fault(Nest *n, const Expr *when, int node, const Expr *with);
 LoopVar *nest_var_at(const Nest *n,
                      int depth); /* variable of the loop whose block open[depth] is, or NULL */

@@ -9,7 +9,6 @@ enum {
     NOGRAD = OPF_NOGRAD,
     FLAT = OPF_FLAT,
     POLE = OPF_POLE,
-    ARG = OPF_ARG,
     FIRST = OPF_FIRST,
     LAST = OPF_LAST,
     OWN = OPF_OWN,

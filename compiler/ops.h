@@ -7,12 +7,11 @@
  *           map), CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
  *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than
  *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
- *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, ARG
- *           gives a subscript of its one axis, FIRST and LAST: input 1 holds subscripts of the
- *           first, the last axis of input 0, TABLE input 0 is read from memory, VIEW each element
- *           is one of input 0, OWN is a kernel of its own, WHOLE rounds, so that a whole number
- *           stays what it is, FN is called by its name: sqrt(x), minimum(x, y); AT(x) the member
- *           of Attr that it has: ATTR_x
+ *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, FIRST
+ *           and LAST: input 1 holds subscripts of the first, the last axis of input 0, TABLE input
+ *           0 is read from memory, VIEW each element is one of input 0, OWN is a kernel of its own,
+ *           WHOLE rounds, so that a whole number stays what it is, FN is called by its name:
+ *           sqrt(x), minimum(x, y); AT(x) the member of Attr that it has: ATTR_x
  *   shape   shape_rule_<shape>() computes and checks dtype and shape
  *   grad    grad_rule_<grad>() builds the gradient; `none` with NOGRAD or FLAT
  * and by kind:
@@ -93,9 +92,10 @@ OP(max,         1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    max,       maxi
 OP(min,         1, REDUCE,   COMM | ASSOC | AT(AXES), reduce,    min,       minimum, MOST)
 /* the sum of the products of two inputs, each added by one fma; products.c makes it */
 OP(sum_mul,     2, REDUCE,   AT(AXES),     sum_mul,   sum_mul,   add, ZERO)
-/* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin) */
-OP(argmax,      1, REDUCE,   FLAT | ARG | AT(AXIS), argreduce, none,      maximum, LEAST)
-OP(argmin,      1, REDUCE,   FLAT | ARG | AT(AXIS), argreduce, none,      minimum, MOST)
+/* one axis, i32 result, ties to the first; NaN is the largest (argmax) or never chosen (argmin).
+ * simplify makes two reductions of each */
+OP(argmax,      1, REDUCE,   FLAT | AT(AXIS), argreduce, none,      maximum, LEAST)
+OP(argmin,      1, REDUCE,   FLAT | AT(AXIS), argreduce, none,      minimum, MOST)
 
 /* index maps */
 OP(reshape,     1, MOVE,     VIEW,         reshape,   reshape,   reshape, NULL)

@@ -47,23 +47,6 @@ int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
     return opened;
 }
 
-void sched_arg_step(Sched *s, Op op, const ArgBest *so_far, const Expr *e, const Expr *index) {
-    Arena *a = s->arena;
-    Local *best = so_far->best, *at = so_far->at;
-    const Expr *b = expr_local(a, best, NULL);
-    e = nest_name(s->nest, "value", e);
-    const Expr *better =
-        op == OP_argmax ? expr_binary(a, OP_lt, b, e) : expr_binary(a, OP_lt, e, b);
-    if (op == OP_argmax && dtype_is_real(e->dtype)) { /* the first NaN wins */
-        const Expr *nan = expr_binary(a, OP_ne, e, e), *none = expr_binary(a, OP_eq, b, b);
-        better = expr_binary(a, OP_or, better, expr_binary(a, OP_and, nan, none));
-    }
-    better = expr_local(a, nest_let(s->nest, "better", better), NULL);
-    nest_set(s->nest, at, NULL,
-             expr_where(a, better, index, expr_local(a, at, NULL)));
-    nest_set(s->nest, best, NULL, expr_where(a, better, e, b));
-}
-
 /* ---- kernels ---- */
 
 static bool stores_zeros(const Group *g) {

@@ -129,14 +129,6 @@ const Ix *sched_index(Sched *s, const Node *n, const Node *index, const Ix *cons
 int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub);
 /* One loop over all elements; what lies past a count that is not the first extent is left out. */
 int sched_open_flat(Sched *s, LoopKind kind, const char *name, const Shape *shape, const Ix **sub);
-/* Variables: the best element so far of an argmax or argmin, which begins with the neutral one, and
- * its number, which begins with 0. */
-typedef struct ArgBest {
-    Local *best, *at;
-} ArgBest;
-
-/* e is the element number `index`. */
-void sched_arg_step(Sched *s, Op op, const ArgBest *so_far, const Expr *e, const Expr *index);
 
 /* A buffer for a kernel's partial results, used in this region only. */
 Buffer *sched_buffer(Sched *s, const char *name, DType t, Shape shape);

@@ -1,5 +1,4 @@
-/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum, argmax
- * over a middle axis. */
+/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum. */
 #include "target.h"
 
 static void close(Sched *s, int opened) {
@@ -333,37 +332,11 @@ static void schedule_cumsum(Sched *s, const Node *n) {
     close(s, x.opened);
 }
 
-static Local *variable(Sched *s, bool lanes, const char *name, DType t, double value) {
-    if (lanes)
-        return nest_lanes(s->nest, name, t, 0, NULL, value);
-    return nest_var(s->nest, name, expr_const(s->arena, t, value));
-}
-
-static void schedule_arg(Sched *s, const Node *n) {
-    const Ix *sub[MAX_RANK];
-    const Shape *in = &n->in[0]->shape;
-    DType t = n->in[0]->dtype;
-    Axis x = open_axis(s, in, n->attr.axis);
-    const ArgBest best = {variable(s, x.inner > 1, "best", t, reduce_neutral(n->op, t)),
-                          variable(s, x.inner > 1, "at", DT_I32, 0)};
-    Dim length = in->dim[n->attr.axis];
-    if (length.count)
-        sched_count(s, length.count);
-    const Ix *k = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "k", length));
-    ix_unflat(s->arena, in, axis_element(s, &x, k), sub);
-    sched_arg_step(s, n->op, &best, value_at(s, n->in[0], sub), expr_index(s->arena, k));
-    nest_end(s->nest);
-    ix_unflat(s->arena, &n->shape, ix_add(s->arena, ix_scale(s->arena, x.i, x.inner), x.j), sub);
-    put(s, sub, expr_local(s->arena, best.at, NULL));
-    close(s, x.opened);
-}
-
-/* By op: those with the flag OWN, and argmax and argmin over an axis that is not the last. */
+/* By op: those with the flag OWN. */
 static void (*const nests[OP_N])(Sched *, const Node *) = {
     [OP_concat] = schedule_concat, [OP_pad] = schedule_pad,
     [OP_put_at] = schedule_put_at, [OP_scatter_add] = schedule_scatter_add,
-    [OP_cumsum] = schedule_cumsum, [OP_argmax] = schedule_arg,
-    [OP_argmin] = schedule_arg,
+    [OP_cumsum] = schedule_cumsum,
 };
 
 void schedule_other(Sched *s) {

@@ -27,10 +27,6 @@ static bool is_reduction(const Node *n) {
     return op_info[n->op].kind == KIND_REDUCE;
 }
 
-static bool is_arg(const Node *n) {
-    return op_info[n->op].flags & OPF_ARG;
-}
-
 static bool is_member(const Rows *r, const Node *n) {
     return r->s->fusion->group_of[n->id] == r->s->group;
 }
@@ -182,7 +178,7 @@ static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *elem
     const Ix *sub[MAX_RANK];
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
-        if (!reduces_in(r, n, phase) || is_arg(n))
+        if (!reduces_in(r, n, phase))
             continue;
         element_subscripts(r, n->in[0], element, sub);
         const Expr *e = value_at(s, n->in[0], sub);
@@ -194,14 +190,16 @@ static void accumulate_all(Rows *r, int phase, Local *const *acc, const Ix *elem
 static const char *result_name(const Node *n) {
     if (n->name)
         return n->name;
-    return op_info[n->op].join == OP_add ? "total" : n->op == OP_max ? "top" : "result";
+    static const char *const of_join[OP_N] = {
+        [OP_add] = "total", [OP_mul] = "product", [OP_maximum] = "top", [OP_minimum] = "least"};
+    return of_join[op_info[n->op].join];
 }
 
 static void start_all(Rows *r, int phase, Local **acc) {
     Sched *s = r->s;
     for (int i = 0; i < s->group->nodes.n; i++) {
         const Node *n = s->group->nodes.at[i];
-        if (reduces_in(r, n, phase) && !is_arg(n))
+        if (reduces_in(r, n, phase))
             acc[i] = nest_accumulator(s->nest, arena_printf(s->arena, "%s_lanes", result_name(n)),
                                       n->op, n->dtype);
     }
@@ -216,7 +214,7 @@ static void bind_row(Rows *r, const Node *n, const Expr *e) {
 static bool loop_is_empty(Rows *r, int phase) {
     const Group *g = r->s->group;
     for (int i = 0; i < g->nodes.n; i++)
-        if (reduces_in(r, g->nodes.at[i], phase) && !is_arg(g->nodes.at[i]))
+        if (reduces_in(r, g->nodes.at[i], phase))
             return false;
     for (int i = 0; i < g->stores.n; i++)
         if (is_full(g, g->stores.at[i].node) && store_phase(r, &g->stores.at[i]) == phase)
@@ -339,7 +337,7 @@ static void chunked_loop(Rows *r, int phase) {
     Local **part = NEW_ARRAY(s->arena, Local *, g->nodes.n + 1);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = g->nodes.at[i];
-        if (!reduces_in(r, n, phase) || is_arg(n))
+        if (!reduces_in(r, n, phase))
             continue;
         const char *name = arena_printf(s->arena, "%s_parts", result_name(n));
         part[i] = threads ? nest_shared(s->nest, name, n->dtype, 1, &chunks)
@@ -356,94 +354,6 @@ static void chunked_loop(Rows *r, int phase) {
         if (part[i])
             bind_row(r, g->nodes.at[i],
                      join_partials(s, g->nodes.at[i], NULL, part[i], NULL, chunks));
-}
-
-/* ---- argmax and argmin: the first of equals ---- */
-
-static const char *arg_name(const Node *n) {
-    return n->name ? n->name : "at";
-}
-
-static double arg_start(const Node *n) {
-    return reduce_neutral(n->op, n->in[0]->dtype);
-}
-
-static void arg_element(Rows *r, const Node *n, const ArgBest *best, const Ix *j) {
-    Sched *s = r->s;
-    const Ix *sub[MAX_RANK];
-    element_subscripts(r, n->in[0], j, sub);
-    sched_arg_step(s, n->op, best, value_at(s, n->in[0], sub), expr_index(s->arena, j));
-}
-
-/* One element after the other. */
-static const Local *arg_in_turn(Rows *r, const Node *n, int phase) {
-    Sched *s = r->s;
-    DType t = n->in[0]->dtype;
-    const ArgBest best = {nest_var(s->nest, "best", expr_const(s->arena, t, arg_start(n))),
-                          nest_var(s->nest, arg_name(n), expr_const(s->arena, DT_I32, 0))};
-    Dim length = {s->group->length, s->group->length_count};
-    const Ix *j = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "j", length));
-    use_kept(r, phase + 1, j);
-    arg_element(r, n, &best, j);
-    nest_end(s->nest);
-    return best.at;
-}
-
-static ArgBest arg_lanes(Sched *s, const Node *n) {
-    return (ArgBest){nest_lanes(s->nest, "best", n->in[0]->dtype, 0, NULL, arg_start(n)),
-                     nest_lanes(s->nest, "best_at", DT_I32, 0, NULL, 0)};
-}
-
-/* The lanes of a warp share a row. */
-static const Local *arg_by_lanes(Rows *r, const Node *n) {
-    Sched *s = r->s;
-    const ArgBest best = arg_lanes(s, n);
-    Dim length = {s->group->length, s->group->length_count};
-    arg_element(r, n, &best, ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", length)));
-    nest_end(s->nest);
-    return nest_join_arg(s->nest, arg_name(n), n->op, best.best, best.at);
-}
-
-/* The warps of a block share the chunks of a row, their lanes a chunk. */
-static const Local *arg_by_warps(Rows *r, const Node *n) {
-    Sched *s = r->s;
-    Arena *a = s->arena;
-    const Group *g = s->group;
-    int64_t chunks = (g->length + CHUNK - 1) / CHUNK;
-    Local *part = nest_shared(s->nest, "best_parts", n->in[0]->dtype, 1, &chunks),
-          *part_at = nest_shared(s->nest, "at_parts", DT_I32, 1, &chunks);
-    const Ix *chunk = ix_var(a, nest_loop(s->nest, LOOP_WARP, "chunk", dim_fixed(chunks)));
-    ArgBest best = arg_lanes(s, n);
-    const Ix *base = ix_scale(a, chunk, CHUNK);
-    const LoopVar *j = nest_loop_to(s->nest, LOOP_LANE, "j", CHUNK, base,
-                                    (Dim){g->length, g->length_count});
-    arg_element(r, n, &best, ix_add(a, base, ix_var(a, j)));
-    nest_end(s->nest);
-    const Local *at = nest_join_arg(s->nest, "part_at", n->op, best.best, best.at);
-    const Local *most =
-        nest_join(s->nest, "part", op_info[n->op].join == OP_maximum ? OP_max : OP_min, best.best);
-    nest_set(s->nest, part, &chunk, expr_local(a, most, NULL));
-    nest_set(s->nest, part_at, &chunk, expr_local(a, at, NULL));
-    nest_end(s->nest);
-    nest_barrier(s->nest);
-    best = arg_lanes(s, n);
-    const Ix *k = ix_var(a, nest_loop(s->nest, LOOP_LANE, "k", dim_fixed(chunks)));
-    sched_arg_step(s, n->op, &best, expr_local(a, part, &k), expr_local(a, part_at, &k));
-    nest_end(s->nest);
-    return nest_join_arg(s->nest, arg_name(n), n->op, best.best, best.at);
-}
-
-static void arg_loops(Rows *r, int phase) {
-    Sched *s = r->s;
-    for (int i = 0; i < s->group->nodes.n; i++) {
-        const Node *n = s->group->nodes.at[i];
-        if (!is_arg(n) || !reduces_in(r, n, phase))
-            continue;
-        const Local *at = !s->target->threads       ? arg_in_turn(r, n, phase)
-                          : s->group->length > CHUNK ? arg_by_warps(r, n)
-                                                     : arg_by_lanes(r, n);
-        bind_row(r, n, expr_local(s->arena, at, NULL));
-    }
 }
 
 /* ---- the row ---- */
@@ -469,13 +379,12 @@ static void store_rows(Rows *r) {
 static void row_body(Rows *r) {
     declare_kept(r);
     for (int p = 0; p < r->loops; p++) {
-        if (!loop_is_empty(r, p)) {
-            if (r->s->group->length > CHUNK)
-                chunked_loop(r, p);
-            else
-                short_loop(r, p);
-        }
-        arg_loops(r, p);
+        if (loop_is_empty(r, p))
+            continue;
+        if (r->s->group->length > CHUNK)
+            chunked_loop(r, p);
+        else
+            short_loop(r, p);
     }
     store_rows(r);
 }
@@ -494,12 +403,7 @@ static void count_loops(Rows *r) {
 
 static bool is_split(Rows *r) {
     const Group *g = r->s->group;
-    if (g->rows >= FEW || g->length < LONG || r->loops > 1)
-        return false;
-    for (int i = 0; i < g->nodes.n; i++)
-        if (is_arg(g->nodes.at[i]))
-            return false;
-    return true;
+    return g->rows < FEW && g->length >= LONG && r->loops == 1;
 }
 
 static void split_rows(Rows *r) {

@@ -160,8 +160,7 @@ static bool same_loop(const Match *m, const LoopVar *x, const LoopVar *y) {
 static bool same_block(Match *m, const Block *x, const Block *y);
 
 static bool declares(const Stmt *st) {
-    return st->kind == ST_LET || st->kind == ST_FILL || st->kind == ST_JOIN_LANES ||
-           st->kind == ST_JOIN_ARG;
+    return st->kind == ST_LET || st->kind == ST_FILL || st->kind == ST_JOIN_LANES;
 }
 
 static bool same_statement(Match *m, const Stmt *x, const Stmt *y) {

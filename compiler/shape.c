@@ -87,7 +87,7 @@ Shape shape_scalar(void) {
 }
 
 unsigned reduced_axes(const Node *n) {
-    return op_info[n->op].flags & OPF_ARG ? 1u << n->attr.axis : n->attr.axes;
+    return op_info[n->op].attr == ATTR_AXIS ? 1u << n->attr.axis : n->attr.axes;
 }
 
 Dim indexed_extent(const Node *n) {

@@ -13,6 +13,14 @@ static Node *binary(Simplify *s, Op op, Node *x, Node *y) {
     return simplify_node(s, op, 2, (Node *[]){x, y}, NULL, x->dtype, NULL);
 }
 
+static Node *compare(Simplify *s, Op op, Node *x, Node *y) {
+    return simplify_node(s, op, 2, (Node *[]){x, y}, NULL, DT_BOOL, NULL);
+}
+
+static Node *choose(Simplify *s, Node *c, Node *x, Node *y) {
+    return simplify_node(s, OP_where, 3, (Node *[]){c, x, y}, NULL, x->dtype, NULL);
+}
+
 static Node *number(Simplify *s, const Node *like, double value) {
     const Attr attr = {.constant = {.value = value}};
     return simplify_node(s, OP_constant, 0, NULL, &attr, like->dtype, &like->shape);
@@ -177,12 +185,64 @@ static Node *reduce(Simplify *s, const Node *n) {
     return simplify_node(s, OP_reshape, 1, &x, NULL, n->dtype, &n->shape);
 }
 
+/* What has no order in vectors is ordered as whole numbers. */
+static Node *ordered(Simplify *s, Node *x) {
+    return x->dtype == DT_BOOL || x->dtype == DT_U8
+               ? simplify_node(s, OP_cast, 1, &x, NULL, DT_I32, NULL)
+               : x;
+}
+
+/* x reduced over one axis, spread over the axis again. */
+static Node *extreme(Simplify *s, Op op, Node *x, int axis) {
+    const Attr attr = {.axes = 1u << axis};
+    Node *y = simplify_node(s, op, 1, &x, &attr, x->dtype, NULL);
+    Shape row = x->shape;
+    row.dim[axis] = (Dim){1, NULL};
+    y = simplify_node(s, OP_reshape, 1, &y, NULL, y->dtype, &row);
+    return simplify_node(s, OP_broadcast, 1, &y, NULL, y->dtype, &x->shape);
+}
+
+/* The least subscript whose element is the extreme; `none`: no element is. */
+static Node *first_of(Simplify *s, Node *hit, int axis, int64_t none) {
+    const Attr attr = {.axis = axis}, axes = {.axes = 1u << axis};
+    Node *at = simplify_node(s, OP_iota, 0, NULL, &attr, DT_I32, &hit->shape);
+    Node *in[] = {hit, at, number(s, at, (double)none)};
+    Node *first = simplify_node(s, OP_where, 3, in, NULL, DT_I32, NULL);
+    return simplify_node(s, OP_min, 1, &first, &axes, DT_I32, NULL);
+}
+
+/* The largest is found first, then its first place: two reductions, which have vectors, threads and
+ * a kernel with others of their row. A NaN that is the largest equals nothing: all NaNs are hit. */
+static Node *argmax(Simplify *s, const Node *n) {
+    Node *x = ordered(s, n->in[0]);
+    int axis = n->attr.axis;
+    Node *hit = compare(s, OP_eq, x, extreme(s, OP_max, x, axis));
+    if (dtype_is_real(x->dtype))
+        hit = binary(s, OP_or, hit, compare(s, OP_ne, x, x));
+    return first_of(s, hit, axis, x->shape.dim[axis].n - 1);
+}
+
+/* A NaN is never the least; among NaNs alone the first is. */
+static Node *argmin(Simplify *s, const Node *n) {
+    Node *x = ordered(s, n->in[0]), *numbers = x;
+    int axis = n->attr.axis;
+    int64_t length = x->shape.dim[axis].n;
+    if (!dtype_is_real(x->dtype))
+        return first_of(s, compare(s, OP_eq, x, extreme(s, OP_min, x, axis)), axis, length - 1);
+    numbers = choose(s, compare(s, OP_ne, x, x), number(s, x, INFINITY), x);
+    Node *hit = compare(s, OP_eq, x, extreme(s, OP_min, numbers, axis));
+    Node *first = first_of(s, hit, axis, length);
+    return choose(s, compare(s, OP_lt, first, number(s, first, (double)length)), first,
+                  number(s, first, 0));
+}
+
 static SimplifyRule *const rules[OP_N] = {
     [OP_add] = add,           [OP_sub] = sub,           [OP_mul] = mul,    [OP_mul_zero] = mul_zero,
     [OP_div] = divide,        [OP_pow] = power,         [OP_neg] = neg,    [OP_abs] = absolute,
     [OP_minimum] = of_equals, [OP_maximum] = of_equals, [OP_stop] = stop,  [OP_cast] = cast,
     [OP_not] = not,           [OP_and] = and,           [OP_or] = or,      [OP_where] = where,
     [OP_sum] = reduce,        [OP_prod] = reduce,       [OP_max] = reduce, [OP_min] = reduce,
+    [OP_argmax] = argmax,     [OP_argmin] = argmin,
 };
 
 Node *simplify_algebra(Simplify *s, const Node *n) {

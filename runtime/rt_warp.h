@@ -36,33 +36,6 @@ RT_WARPS(i32, int32_t, int32_t, (x < y ? x : y), (x > y ? x : y))
 RT_WARPS(i64, int64_t, int64_t, (x < y ? x : y), (x > y ? x : y))
 RT_WARPS(u8, unsigned char, int, (x < y ? x : y), (x > y ? x : y))
 
-/* Which of the lanes' elements is the first best one: each lane has the best of its own and its
- * number. `better`: x takes the place of y wherever they stand; else the lower number does. */
-#define RT_WARP_ARG(name, T, W, better)                                                            \
-    RT_DEVICE bool name##_is_better(T x, T y) {                                                    \
-        return better;                                                                             \
-    }                                                                                              \
-    RT_DEVICE int32_t name(T mine, int32_t at) {                                                   \
-        RT_UNROLL_GPU(5)                                                                           \
-        for (int w = 16; w > 0; w /= 2) {                                                          \
-            const T other = (T)__shfl_xor_sync(0xffffffffu, (W)mine, w);                           \
-            const int32_t other_at = __shfl_xor_sync(0xffffffffu, at, w);                          \
-            const bool more = name##_is_better(other, mine), less = name##_is_better(mine, other); \
-            const bool taken = more || (!less && other_at < at);                                   \
-            mine = taken ? other : mine;                                                           \
-            at = taken ? other_at : at;                                                            \
-        }                                                                                          \
-        return at;                                                                                 \
-    }
-#define RT_WARP_ARGS(suffix, T, W, greater)                                                        \
-    RT_WARP_ARG(rt_warp_argmax_##suffix, T, W, greater)                                            \
-    RT_WARP_ARG(rt_warp_argmin_##suffix, T, W, x < y)
-RT_WARP_ARGS(f32, float, float, y < x || (x != x && y == y))
-RT_WARP_ARGS(f64, double, double, y < x || (x != x && y == y))
-RT_WARP_ARGS(i32, int32_t, int32_t, y < x)
-RT_WARP_ARGS(i64, int64_t, int64_t, y < x)
-RT_WARP_ARGS(u8, unsigned char, int, y < x)
-
 /* ---- faults ------------------------------------------------------------------------------------
  *
  * Of several threads the first one leaves its fault; it stays until the host takes it.

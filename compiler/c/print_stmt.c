@@ -180,7 +180,6 @@ static void print_statement(Printer *p, const Stmt *st) {
         print_fault(p, st);
         return;
     case ST_BARRIER:
-    case ST_JOIN_ARG:
         break;
     }
     bug("statement of another target in kernel %s", p->kernel->name);

@@ -317,16 +317,6 @@ static void print_join_lanes(Cuda *c, const Stmt *st) {
               print_new_name(p, l, l->name), value);
 }
 
-static void print_join_arg(Cuda *c, const Stmt *st) {
-    Printer *p = &c->p;
-    const Local *best = st->from, *l = st->local;
-    const char *type = best->dtype == DT_BOOL ? "u8" : dtype_name(best->dtype);
-    const char *value = print_text(p, "rt_warp_%s_%s(%s, %s)", op_info[st->op].name, type,
-                                   print_name(p, best), print_expr(p, st->value, false));
-    emit_line(&p->e, "const %s %s = %s;", print_scalar_type(l->dtype),
-              print_new_name(p, l, l->name), value);
-}
-
 /* The thread that acts for what stands outside of lanes; NULL: this one. */
 static const char *first_thread(const Cuda *c) {
     if (c->in_thread || (c->g.warps == 0 && c->g.threads == 0))
@@ -375,9 +365,6 @@ static void print_statement(Cuda *c, const Stmt *st) {
         return;
     case ST_IF:
         print_if(c, st);
-        return;
-    case ST_JOIN_ARG:
-        print_join_arg(c, st);
         return;
     case ST_FAULT:
         print_fault(c, st);

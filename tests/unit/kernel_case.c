@@ -114,6 +114,8 @@ void case_write(KernelCase *c, Home *h, Node *value) {
 }
 
 int case_lower(KernelCase *c) {
+    if (!c->compiler.fusion) /* the second time for another target */
+        simplify(&c->compiler);
     fuse(&c->compiler);
     layout(&c->compiler);
     schedule(&c->compiler);

@@ -27,7 +27,7 @@ Node *case_scalar(KernelCase *c, const char *name, DType t, double value);
 Node *case_count_home(KernelCase *c, const char *name, int64_t bound, int64_t rest, int64_t value);
 void case_output(KernelCase *c, Node *n);
 void case_write(KernelCase *c, Home *h, Node *value);
-/* Lowers; returns the number of kernels. */
+/* Simplifies and lowers; returns the number of kernels. */
 int case_lower(KernelCase *c);
 /* Lowers if that was not done, prints, compiles with gcc -O1 -Wall -Wextra -Werror, runs with 1, 2
  * and 7 threads' shares of tiles. NULL: all values agree with the oracle and all runs with each

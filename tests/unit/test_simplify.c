@@ -243,6 +243,32 @@ Test(simplify, equal_nodes_become_one_and_reads_of_a_home_too) {
     oracle_free(o);
 }
 
+/* Among equals, infinities, zeros of both signs and NaNs, alone or not. */
+Test(simplify, first_places_are_two_reductions) {
+    static const DType types[] = {DT_F32, DT_F64, DT_I32};
+    const Shape s = shape_of(2, (int64_t[]){8, 4});
+    const double x[] = {1,   5,   5,    2, NAN, 1,    7,   0,        -1,        -1,       NAN,
+                        -1,  NAN, NAN,  NAN, NAN, NAN, INFINITY, NAN, INFINITY,  -INFINITY,
+                        NAN, NAN, -INFINITY, 0.0, -0.0, 0.0, -0.0, -0.0, 0.0,    -0.0,     -0.0};
+    double whole[COUNT_OF(x)];
+    for (int i = 0; i < COUNT_OF(x); i++)
+        whole[i] = i * 7 % 5 - 2;
+    for (int t = 0; t < COUNT_OF(types); t++) {
+        Oracle *o = oracle_new(types[t] == DT_I32 ? DT_F32 : types[t], 1);
+        Node *n = oracle_input(o, types[t], &s, 0, 1);
+        memcpy(oracle_contents(o, n)->at, types[t] == DT_I32 ? whole : x, sizeof x);
+        for (int k = 0; k < 4; k++)
+            output(o, graph_argreduce(o->graph, k / 2 ? OP_argmin : OP_argmax, n, k % 2));
+        Results was = evaluate(o);
+        run(o, simplify);
+        Results is = evaluate(o);
+        results_are_equal(&was, &is, (uint64_t)t);
+        cr_assert_eq(count_op(o, OP_argmax) + count_op(o, OP_argmin), 0);
+        cr_assert_eq(count_op(o, OP_max), 2);
+        oracle_free(o);
+    }
+}
+
 /* Nodes that differ in one attribute only. */
 Test(simplify, attributes_tell_nodes_apart) {
     Oracle *o = oracle_new(DT_F32, 1);
