@@ -1,6 +1,8 @@
 /* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum. */
 #include "target.h"
 
+enum { COLUMNS = 32 }; /* elements of a row that one thread adds to */
+
 static void close(Sched *s, int opened) {
     while (opened--)
         nest_end(s->nest);
@@ -14,20 +16,6 @@ static void put(Sched *s, const Ix *const *sub, const Expr *e) {
         const Ix *at[MAX_RANK];
         ix_unflat(s->arena, &b->shape, ix_flat(s->arena, &g->anchor->shape, sub), at);
         sched_put(s, b, at, e);
-    }
-}
-
-static void schedule_concat(Sched *s, const Node *n) {
-    const Ix *sub[MAX_RANK];
-    int64_t offset = 0;
-    int axis = n->attr.axis;
-    for (int i = 0; i < n->nin; i++) {
-        int opened = sched_open_loops(s, &n->in[i]->shape, false, sub);
-        const Expr *e = value_at(s, n->in[i], sub);
-        sub[axis] = ix_offset(s->arena, sub[axis], offset);
-        put(s, sub, e);
-        close(s, opened);
-        offset += n->in[i]->shape.dim[axis].n;
     }
 }
 
@@ -77,50 +65,116 @@ static const Expr *base_element(Sched *s, const Node *n, const Ix *const *sub) {
     return value_at(s, n->in[0], sub);
 }
 
-static void schedule_pad(Sched *s, const Node *n) {
-    const Ix *sub[MAX_RANK];
-    if (s->target->threads) {
-        for (int d = 0; d < n->shape.rank; d++)
-            sub[d] = ix_const(s->arena, n->attr.pad.lo[d]);
-        piece_or_other(s, n, n->in[0], sub, padding);
-        return;
-    }
-    int opened = sched_open_loops(s, &n->shape, false, sub);
-    put(s, sub, expr_const(s->arena, n->dtype, n->attr.pad.value));
-    close(s, opened);
-    opened = sched_open_loops(s, &n->in[0]->shape, false, sub);
-    const Expr *e = value_at(s, n->in[0], sub);
-    for (int d = 0; d < n->shape.rank; d++)
-        sub[d] = ix_offset(s->arena, sub[d], n->attr.pad.lo[d]);
-    put(s, sub, e);
+/* ---- rows for the threads ---- */
+
+/* Where threads pay, a loop over the outermost extent of the anchor, a tile a row: sub gets the
+ * subscripts up to it. Returns its axis; -1: no loop is open. */
+static int open_rows(Sched *s, const Node *n, const Ix **sub) {
+    const Shape *shape = &n->shape;
+    int r = 0;
+    while (r < shape->rank && shape->dim[r].n == 1 && !shape->dim[r].count)
+        sub[r++] = ix_const(s->arena, 0);
+    if (s->target->threads || r + 1 >= shape->rank)
+        return -1;
+    int64_t rows = shape->dim[r].n;
+    if (sched_tiles(rows, (double)(shape_elements(shape) / MAX(rows, 1)) * sched_cost(s)) == 1)
+        return -1;
+    if (shape->dim[r].count)
+        sched_count(s, shape->dim[r].count);
+    sub[r] = ix_var(s->arena, nest_loop(s->nest, LOOP_TILE, "i", shape->dim[r]));
+    s->kernel->tiles = (int)rows;
+    return r;
+}
+
+/* Loops over the axes behind r. */
+static int open_rest(Sched *s, const Shape *shape, int r, const Ix **sub) {
+    Shape rest = *shape;
+    rest.rank -= r + 1;
+    for (int d = 0; d < rest.rank; d++)
+        rest.dim[d] = shape->dim[d + r + 1];
+    return sched_open_loops(s, &rest, false, sub + r + 1);
+}
+
+/* All elements of the row; r is -1: of the anchor. */
+static void fill_row(Sched *s, const Node *n, int r, const Ix **sub, ElementOf *of) {
+    int opened = open_rest(s, &n->shape, r, sub);
+    put(s, sub, of(s, n, sub));
     close(s, opened);
 }
+
+/* The elements of the row that `piece` holds, which begins at `from`; r is -1: all of it. */
+static void put_piece(Sched *s, int r, const Ix *const *sub, const Node *piece,
+                      const Ix *const *from) {
+    const Ix *in[MAX_RANK], *out[MAX_RANK];
+    const Shape *shape = &piece->shape;
+    if (shape_elements(shape) == 0)
+        return;
+    const Expr *within = r < 0 ? NULL : is_within(s, sub[r], from[r], shape->dim[r].n);
+    for (int d = 0; d < r; d++)
+        in[d] = sub[d];
+    if (r >= 0)
+        in[r] = ix_add(s->arena, sub[r], ix_scale(s->arena, from[r], -1));
+    if (within)
+        nest_if(s->nest, within);
+    int opened = open_rest(s, shape, r, in);
+    for (int d = 0; d < shape->rank; d++)
+        out[d] = d < r ? sub[d] : ix_add(s->arena, in[d], from[d]);
+    put(s, out, value_at(s, piece, in));
+    close(s, opened + (within != NULL));
+}
+
+static void schedule_concat(Sched *s, const Node *n) {
+    const Ix *sub[MAX_RANK], *from[MAX_RANK];
+    int64_t offset = 0;
+    for (int d = 0; d < n->shape.rank; d++)
+        from[d] = ix_const(s->arena, 0);
+    int r = open_rows(s, n, sub);
+    for (int i = 0; i < n->nin; i++) {
+        from[n->attr.axis] = ix_const(s->arena, offset);
+        put_piece(s, r, sub, n->in[i], from);
+        offset += n->in[i]->shape.dim[n->attr.axis].n;
+    }
+    close(s, r >= 0);
+}
+
+static void schedule_pad(Sched *s, const Node *n) {
+    const Ix *sub[MAX_RANK], *from[MAX_RANK];
+    for (int d = 0; d < n->shape.rank; d++)
+        from[d] = ix_const(s->arena, n->attr.pad.lo[d]);
+    if (s->target->threads) {
+        piece_or_other(s, n, n->in[0], from, padding);
+        return;
+    }
+    int r = open_rows(s, n, sub);
+    fill_row(s, n, r, sub, padding);
+    put_piece(s, r, sub, n->in[0], from);
+    close(s, r >= 0);
+}
+
+static void schedule_put_at(Sched *s, const Node *n) {
+    const Ix *sub[MAX_RANK], *from[MAX_RANK];
+    const Node *piece = n->in[1];
+    int axis = n->attr.axis;
+    for (int d = 0; d < n->shape.rank; d++)
+        from[d] = ix_const(s->arena, 0);
+    from[axis] =
+        sched_index(s, n, n->in[2], NULL, n->shape.dim[axis].n - piece->shape.dim[axis].n + 1);
+    if (s->target->threads) {
+        piece_or_other(s, n, piece, from, base_element);
+        return;
+    }
+    int r = open_rows(s, n, sub);
+    fill_row(s, n, r, sub, base_element);
+    put_piece(s, r, sub, piece, from);
+    close(s, r >= 0);
+}
+
+/* ---- sums at places ---- */
 
 static void copy_base(Sched *s, const Node *base) {
     const Ix *sub[MAX_RANK];
     int opened = sched_open_loops(s, &base->shape, false, sub);
     put(s, sub, value_at(s, base, sub));
-    close(s, opened);
-}
-
-static void schedule_put_at(Sched *s, const Node *n) {
-    const Ix *sub[MAX_RANK];
-    const Node *piece = n->in[1];
-    int axis = n->attr.axis;
-    if (!s->target->threads)
-        copy_base(s, n->in[0]);
-    const Ix *start =
-        sched_index(s, n, n->in[2], NULL, n->shape.dim[axis].n - piece->shape.dim[axis].n + 1);
-    if (s->target->threads) {
-        for (int d = 0; d < n->shape.rank; d++)
-            sub[d] = d == axis ? start : ix_const(s->arena, 0);
-        piece_or_other(s, n, piece, sub, base_element);
-        return;
-    }
-    int opened = sched_open_loops(s, &piece->shape, false, sub);
-    const Expr *e = value_at(s, piece, sub);
-    sub[axis] = ix_add(s->arena, sub[axis], start);
-    put(s, sub, e);
     close(s, opened);
 }
 
@@ -139,8 +193,7 @@ static const Expr *row_of(Sched *s, const Node *n, const Ix *const *position) {
     if (s->fusion->proved[n->id])
         return row;
     row = expr_binary(a, OP_maximum, row, expr_const(a, DT_I32, 0));
-    return expr_binary(a, OP_minimum, row,
-                       expr_const(a, DT_I32, (double)(n->shape.dim[0].n - 1)));
+    return expr_binary(a, OP_minimum, row, expr_const(a, DT_I32, (double)(n->shape.dim[0].n - 1)));
 }
 
 static const Expr *one_where(Sched *s, const Expr *when) {
@@ -239,32 +292,68 @@ static void scatter_by_threads(Sched *s, const Node *n) {
     close(s, opened);
 }
 
-/* Positions ascending; the elements of a row of the table are lanes. */
+/* Where threads pay, a tile for each so many elements of a row: the loop over the last axis between
+ * its base and there. NULL: one tile. */
+static const Ix *open_columns(Sched *s, const Node *n) {
+    const Node *update = n->in[2];
+    int64_t columns = n->shape.rank > 1 ? n->shape.dim[n->shape.rank - 1].n : 1;
+    int64_t tiles = (columns + COLUMNS - 1) / COLUMNS;
+    if (shape_count(&n->shape) ||
+        sched_tiles(tiles, (double)(shape_elements(&update->shape) / tiles) * sched_cost(s)) == 1)
+        return NULL;
+    const LoopVar *t = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed(tiles));
+    s->kernel->tiles = (int)tiles;
+    return ix_scale(s->arena, ix_var(s->arena, t), COLUMNS);
+}
+
+/* Loops over a row of the table, or the tile's part of it; returns how many are opened. */
+static int open_row(Sched *s, const Node *n, const Ix *base, const Ix **sub) {
+    Shape rest = n->shape;
+    rest.rank--;
+    for (int d = 0; d < rest.rank; d++)
+        rest.dim[d] = n->shape.dim[d + 1];
+    if (!base)
+        return sched_open_loops(s, &rest, false, sub);
+    Dim last = rest.dim[--rest.rank];
+    int opened = 0;
+    for (int d = 0; d < rest.rank; d++, opened++)
+        sub[d] = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "k", rest.dim[d]));
+    const LoopVar *j = last.n % COLUMNS ? nest_loop_to(s->nest, LOOP_LANE, "j", COLUMNS, base, last)
+                                        : nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(COLUMNS));
+    sub[rest.rank] = ix_add(s->arena, base, ix_var(s->arena, j));
+    return opened + 1;
+}
+
+/* Positions ascending; the elements of a row of the table are lanes, and threads share them. */
 static void schedule_scatter_add(Sched *s, const Node *n) {
     const Node *index = n->in[1], *update = n->in[2];
     const Ix *sub[MAX_RANK], *at[MAX_RANK], *piece[MAX_RANK];
-    int ni = index->shape.rank, opened = 0;
+    int ni = index->shape.rank;
     if (s->target->threads) {
         scatter_by_threads(s, n);
         return;
     }
-    copy_base(s, n->in[0]);
-    for (int d = 0; d < ni; d++, opened++) {
+    const Ix *base = open_columns(s, n);
+    int opened = 1;
+    if (base) {
+        at[0] = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "i", n->shape.dim[0]));
+        opened += open_row(s, n, base, at + 1);
+        put(s, at, value_at(s, n->in[0], at));
+        close(s, opened);
+    } else {
+        copy_base(s, n->in[0]);
+    }
+    for (int d = 0; d < ni; d++) {
         if (index->shape.dim[d].count)
             sched_count(s, index->shape.dim[d].count);
         sub[d] = ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "p", index->shape.dim[d]));
     }
     at[0] = sched_index(s, n, index, sub, n->shape.dim[0].n);
-    Shape rest = n->shape;
-    rest.rank--;
-    for (int d = 0; d < rest.rank; d++)
-        rest.dim[d] = n->shape.dim[d + 1];
-    opened += sched_open_loops(s, &rest, false, piece);
-    for (int d = 0; d < rest.rank; d++)
+    opened = ni + open_row(s, n, base, piece);
+    for (int d = 0; d + 1 < n->shape.rank; d++)
         at[d + 1] = sub[ni + d] = piece[d];
-    put(s, at,
-        expr_binary(s->arena, OP_add, stored_element(s, at), value_at(s, update, sub)));
-    close(s, opened);
+    put(s, at, expr_binary(s->arena, OP_add, stored_element(s, at), value_at(s, update, sub)));
+    close(s, opened + (base != NULL));
 }
 
 /* outer x length x inner of an axis. */

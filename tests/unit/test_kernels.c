@@ -338,6 +338,31 @@ Test(kernels, run_time_slices) {
     check(c);
 }
 
+/* Large enough for threads: pieces of rows, and rows that no piece touches. */
+Test(kernels, pieces_for_threads) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(120, 83), -2, 2),
+         *y = case_input(c, "y", DT_F32, SHAPE(120, 70), -2, 2),
+         *z = case_input(c, "z", DT_F32, SHAPE(30, 83), -2, 2),
+         *at = case_scalar(c, "at", DT_I32, 13);
+    const Shape padded = SHAPE(150, 101), cube = SHAPE(1, 120, 83);
+    case_output(c, graph_concat(c->g, 3, (Node *[]){y, graph_unary(c->g, OP_neg, x), y}, 1));
+    case_output(c, graph_concat(c->g, 3, (Node *[]){z, x, z}, 0));
+    case_output(c, graph_pad(c->g, x, (const int64_t[]){17, 9}, &padded, 7));
+    case_output(c, graph_put_at(c->g, x, graph_unary(c->g, OP_neg, z), at, 0));
+    Node *box = graph_reshape(c->g, x, &cube);
+    case_output(c, graph_put_at(c->g, x, y, at, 1));
+    case_output(c, graph_concat(c->g, 2, (Node *[]){box, box}, 2));
+    Node *index = case_input(c, "index", DT_I32, SHAPE(20, 15), 0, 120),
+         *more = case_input(c, "more", DT_F32, SHAPE(20, 15, 83), -2, 2);
+    case_output(c, graph_scatter_add(c->g, x, index, more));
+    int shared = 0;
+    for (int i = case_lower(c) - 1; i >= 0; i--)
+        shared += c->compiler.lowered->kernels.at[i]->tiles > 1;
+    cr_assert_eq(shared, 7);
+    check(c);
+}
+
 Test(kernels, running_sums) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(5, 6, 7), -1, 1);
