@@ -82,8 +82,7 @@ static int *count_repeats(const Lowered *l, Arena *arena, int periods) {
     for (int p = 1; p <= periods; p++)
         for (int i = n - p - 1; i >= 0; i--) {
             int *at = &repeats[p * (n + 1) + i];
-            bool same =
-                mark[i] == mark[i + p] && same_call(l->kernels.at[i], l->kernels.at[i + p]);
+            bool same = mark[i] == mark[i + p] && same_call(l->kernels.at[i], l->kernels.at[i + p]);
             *at = same ? at[1] + 1 : 0;
         }
     return repeats;
@@ -120,54 +119,66 @@ static bool link_items(Chains *c, int w, int x, int y) {
 
 /* What a buffer is, is a copy or the gradient of; NULL: it belongs to no home. */
 static const Home *home_behind(const Buffer *b) {
-    return b->home        ? b->home
-           : b->packed_of ? b->packed_of
-           : b->node      ? b->node->gradient_of
-                          : NULL;
+    return b->home ? b->home : b->packed_of ? b->packed_of : b->node ? b->node->gradient_of : NULL;
 }
 
-/* The same layer or the same place of the program, but for numbers in their paths: how many differ;
- * -1: they are not alike. *step: the last that does. */
-static int count_differences(const Home *a, const Home *b, int *step) {
-    int n = 0;
-    if (a->kind != b->kind || a->name != b->name || !a->of != !b->of || a->steps.n != b->steps.n)
+/* A step of a path with those that repeat it: a layer that calls itself. */
+typedef struct Stride {
+    PathStep step;
+    int times;
+} Stride;
+
+/* The stride that begins at step *i, which moves behind it. */
+static Stride next_stride(const Home *h, int *i) {
+    Stride s = {h->steps.at[*i], 0};
+    for (; *i < h->steps.n && h->steps.at[*i].name == s.step.name &&
+           h->steps.at[*i].place == s.step.place;
+         ++*i)
+        s.times++;
+    return s;
+}
+
+/* In what two paths differ: the stride, and by how much its number or its times grow. */
+typedef struct Difference {
+    int stride, by;
+} Difference;
+
+/* The same layer or the same place of the program, but for numbers in their paths and for how often
+ * a layer called itself: how many differ; -1: they are not alike. *last: the last that does. */
+static int count_differences(const Home *a, const Home *b, Difference *last) {
+    int n = 0, i = 0, k = 0;
+    if (a->kind != b->kind || a->name != b->name || !a->of != !b->of)
         return -1;
-    for (int i = 0; i < a->steps.n; i++) {
-        if (a->steps.at[i].name != b->steps.at[i].name)
+    for (int stride = 0; i < a->steps.n && k < b->steps.n; stride++) {
+        Stride x = next_stride(a, &i), y = next_stride(b, &k);
+        if (x.step.name != y.step.name)
             return -1;
-        if (a->steps.at[i].place == b->steps.at[i].place)
-            continue;
-        *step = i;
-        n++;
+        int differ = (x.step.place != y.step.place) + (x.times != y.times);
+        if (differ)
+            *last = (Difference){stride, y.step.place - x.step.place + y.times - x.times};
+        n += differ;
     }
+    if (i < a->steps.n || k < b->steps.n)
+        return -1;
     if (a->of)
-        return n ? -1 : count_differences(a->of, b->of, step);
+        return n ? -1 : count_differences(a->of, b->of, last);
     return a->steps.n || (a->span.file == b->span.file && a->span.lo == b->span.lo) ? n : -1;
 }
 
 /* net.block[0].w and net.block[1].w; a place of the program that is met twice */
 static bool homes_alike(const Home *a, const Home *b) {
-    int step = -1;
+    Difference last;
     if (!a || !b)
         return a == b;
-    int n = count_differences(a, b, &step);
+    int n = count_differences(a, b, &last);
     return n == 0 || n == 1;
-}
-
-/* The path's own step: of an optimizer's state that of its parameter. */
-static int place_at(const Home *h, int step) {
-    while (h->of)
-        h = h->of;
-    return h->steps.at[step].place;
 }
 
 static bool same_form(const Runs *r, const Buffer *a, const Buffer *b) {
     return a->bytes == b->bytes && a->dtype == b->dtype && a->layout == b->layout &&
            shape_equal(&a->shape, &b->shape) && !a->home == !b->home &&
-           !a->packed_of == !b->packed_of &&
-           homes_alike(home_behind(a), home_behind(b)) &&
-           r->persist[a->id] == r->persist[b->id] &&
-           (r->persist[a->id] || a->region == b->region);
+           !a->packed_of == !b->packed_of && homes_alike(home_behind(a), home_behind(b)) &&
+           r->persist[a->id] == r->persist[b->id] && (r->persist[a->id] || a->region == b->region);
 }
 
 static bool link_buffers(const Runs *r, Chains *c, const Buffer *w, const Buffer *x,
@@ -255,10 +266,9 @@ static void join(const Runs *r, Chains *c, const Buffer *end, const Buffer *b) {
 
 /* Does c's home continue the row that a's and b's begin? */
 static bool continues(const Home *a, const Home *b, const Home *c) {
-    int step, next;
-    return c && count_differences(a, b, &step) == 1 && count_differences(b, c, &next) == 1 &&
-           step == next &&
-           place_at(c, step) - place_at(b, step) == place_at(b, step) - place_at(a, step);
+    Difference x, y;
+    return c && count_differences(a, b, &x) == 1 && count_differences(b, c, &y) == 1 &&
+           x.stride == y.stride && x.by == y.by;
 }
 
 /* Parameters, their gradients and what optimizers keep of them. */
@@ -412,16 +422,19 @@ static void turn_families(Runs *r) {
 
 /* ---- names ---- */
 
-/* net.block.w of net.block[0].w and net.block[1].w: without the number that differs. */
+/* net.block.w of net.block[0].w and net.block[1].w: without the number that differs, or with the
+ * steps that repeat once. */
 static const char *path_of_all(const Runs *r, const Home *a, const Home *b) {
-    int step = -1;
+    Difference last = {-1, 0};
     Text t = {.arena = r->arena};
-    count_differences(a, b, &step);
+    count_differences(a, b, &last);
     for (const Home *h = a; h; h = h->of) {
-        for (int i = 0; i < h->steps.n; i++) {
-            PathStep s = h->steps.at[i];
-            bool number = s.place >= 0 && !h->of && i != step;
-            text_printf(&t, number ? "%s[%d]." : "%s.", s.name, s.place);
+        for (int i = 0, stride = 0; i < h->steps.n; stride++) {
+            Stride s = next_stride(h, &i);
+            bool differs = !h->of && stride == last.stride;
+            bool numbered = s.step.place >= 0 && !h->of && !differs;
+            for (int k = 0; k < (differs ? 1 : s.times); k++)
+                text_printf(&t, numbered ? "%s[%d]." : "%s.", s.step.name, s.step.place);
         }
         text_printf(&t, h->of ? "%s." : "%s", h->name);
     }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Text grows with distinct kernels, not with depth: 48 equal layers take no more lines than 12 but
-# for the tables that name parameters and states. And a deep net takes nnc no time to speak of.
+# for the tables that name parameters and states, also where a layer calls itself. And a deep net
+# takes nnc no time to speak of.
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 
@@ -29,4 +30,19 @@ done
 loops "$work/cuda.48" '47; layer >= 1; layer--)'
 grep -q 'RT_LAUNCH(update_.*, dim3([0-9]*, 1, 48)' "$work/cuda.48" ||
     wrong "no launch that updates all layers"
+
+# Layers by recursion: their paths grow instead of a number in them.
+lines() {
+    grep -vE '"?(net|lion\.m\.net)\.deep|VALUE_' "$1" | grep -vc '^ *"std.nn:'
+}
+for target in c cuda; do
+    for depth in 12 48; do
+        "$NNC" tests/corpus/recursion.nn -D n=$depth --target $target -o "$work/$target.$depth" ||
+            wrong "recursion $depth does not compile for $target"
+    done
+    small=$(lines "$work/$target.12") large=$(lines "$work/$target.48")
+    echo "$target: $small lines with 12 calls, $large with 48"
+    [ "$large" -le $((small + small / 50)) ] || wrong "text grows with recursion"
+    loops "$work/$target.48" '0; layer < 4[78]; layer++)'
+done
 finish
