@@ -409,9 +409,19 @@ void build_task(Build *b, Env *env, Ast *decl) {
 
 /* ---- exports ---- */
 
+/* How many rows an export works through at a time: as many as a loop over data does, if that is
+ * neither few nor many, so that both call the same kernels. */
+static int rows_at_a_time(const Build *b) {
+    enum { LEAST = 64, USUAL = 256, MOST = 1024 };
+    int64_t rows = 0;
+    for (int i = 0; i < b->p->counts.n; i++)
+        if (b->p->counts.at[i]->bound <= MOST)
+            rows = MAX(rows, b->p->counts.at[i]->bound);
+    return rows >= LEAST ? (int)rows : USUAL;
+}
+
 /* A dimension name that only the export binds is free: any number of rows, in chunks. */
 static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape *out) {
-    enum { ROWS = 256 };
     const Ast *type = formal->formal.type;
     *out = (Shape){0};
     if (!type || type->kind == AST_TYPE)
@@ -425,11 +435,12 @@ static bool export_shape(Build *b, Env *env, const Ast *formal, Export *e, Shape
                 return false;
             }
             Count *c = NEW(b->arena, Count);
-            *c = (Count){b->p->counts.n, build_identifier(b, d->name), d->name, ROWS};
+            *c = (Count){b->p->counts.n, build_identifier(b, d->name), d->name,
+                         rows_at_a_time(b)};
             vec_push(b->arena, &b->p->counts, c);
             e->rows = c;
             e->rows_name = d->name;
-            Value v = value_int(ROWS);
+            Value v = value_int(c->bound);
             v.num.count = c;
             env_add(b, env, d->name, BIND_LET, v, d->span);
         }
