@@ -40,7 +40,7 @@ const char *const *builtin_names(Arena *a, int *n) {
 
 /* ---- signatures ---- */
 
-enum { MAX_FORMALS = 4 };
+enum { MAX_FORMALS = 6 };
 
 typedef struct Formal {
     const char *name;

@@ -40,6 +40,14 @@ BUILTIN(split, split, slice, "x, parts, axis=-1")
 BUILTIN(pad, pad, pad, "x, widths, value=0")
 BUILTIN(flip, flip, slice, "x, axis=-1")
 
+/* windows along the axes before the last, and their transposes */
+BUILTIN(windows1d, windows1d, windows, "x, kernel, stride=1, padding=0, dilation=1, value=0")
+BUILTIN(windows2d, windows2d, windows, "x, kernel, stride=1, padding=0, dilation=1, value=0")
+BUILTIN(windows3d, windows3d, windows, "x, kernel, stride=1, padding=0, dilation=1, value=0")
+BUILTIN(fold1d, fold1d, fold, "x, size, stride=1, padding=0, dilation=1")
+BUILTIN(fold2d, fold2d, fold, "x, size, stride=1, padding=0, dilation=1")
+BUILTIN(fold3d, fold3d, fold, "x, size, stride=1, padding=0, dilation=1")
+
 /* indices that come from data */
 BUILTIN(gather, take, gather, "x, index, axis=0")
 BUILTIN(take, take, gather, "x, index, axis=0")

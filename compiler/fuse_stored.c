@@ -17,9 +17,21 @@ static bool steps_are_one(const Node *n) {
     return true;
 }
 
+/* What windows make is larger than what it is made from, so it is read where that lies. */
+static Node *behind_windows(Node *n) {
+    Node *x = n;
+    while (op_info[x->op].kind == KIND_MOVE && op_info[x->op].flags & OPF_VIEW) {
+        if (x->op == OP_windows)
+            return x->in[0];
+        x = x->in[0];
+    }
+    return n;
+}
+
 /* What a contraction or a table look-up reads must lie in memory: reshapes and plain slices of
  * something stored do. */
 static void store_operand(Fuser *f, Node *n) {
+    n = behind_windows(n);
     while (n->op == OP_reshape || (n->op == OP_slice && steps_are_one(n)))
         n = n->in[0];
     if (n->op != OP_read && !(n->op == OP_constant && n->attr.constant.data))

@@ -196,24 +196,6 @@ static Node *forwards(Grad *gr, Node *n, Node *dy) {
     return graph_slice(grad_graph(gr), dy, start, step, &dy->shape);
 }
 
-/* m elements along the axis, now with step-1 zeros between them: (m-1)*step + 1. */
-static Node *dilate(Grad *gr, Node *x, int axis, int64_t step) {
-    Graph *g = grad_graph(gr);
-    const int64_t none[4] = {0}, one[4] = {1, 1, 1, 1};
-    int64_t m = x->shape.dim[axis].n;
-    Dim before = dims_product(&x->shape, 0, axis);
-    Dim after = dims_product(&x->shape, axis + 1, x->shape.rank);
-    const Shape apart = {.rank = 4, .dim = {before, {.n = m}, {.n = 1}, after}};
-    const Shape filled = {.rank = 4, .dim = {before, {.n = m}, {.n = step}, after}};
-    const Shape joined = {.rank = 3, .dim = {before, {.n = m * step}, after}};
-    const Shape cut = {.rank = 3, .dim = {before, {.n = (m - 1) * step + 1}, after}};
-    Shape out = x->shape;
-    out.dim[axis].n = cut.dim[1].n;
-    x = graph_pad(g, graph_reshape(g, x, &apart), none, &filled, 0);
-    x = graph_slice(g, graph_reshape(g, x, &joined), none, one, &cut);
-    return graph_reshape(g, x, &out);
-}
-
 /* dx = dy where it was taken from, 0 between and beside */
 void grad_rule_slice(Grad *gr, Node *n, Node *dy) {
     int64_t lo[MAX_RANK] = {0};
@@ -222,8 +204,8 @@ void grad_rule_slice(Grad *gr, Node *n, Node *dy) {
         int64_t step = n->attr.slice.step[i], m = n->shape.dim[i].n;
         lo[i] = n->attr.slice.start[i] + (step < 0 ? (m - 1) * step : 0);
         step = step < 0 ? -step : step;
-        if (step > 1 && m > 1)
-            dy = dilate(gr, dy, i, step);
+        if (m > 1)
+            dy = graph_dilate(grad_graph(gr), dy, i, step);
     }
     const Shape *x = &n->in[0]->shape;
     grad_add(gr, n->in[0],
@@ -241,6 +223,26 @@ static Node *part(Grad *gr, Node *dy, const int64_t *lo, const Node *x) {
 /* dx = the part of dy that is not padding */
 void grad_rule_pad(Grad *gr, Node *n, Node *dy) {
     grad_add(gr, n->in[0], part(gr, dy, n->attr.pad.lo, n->in[0]));
+}
+
+static void extents_from(const Node *n, int axis, int count, int64_t *out) {
+    for (int i = 0; i < count; i++)
+        out[i] = n->shape.dim[axis + i].n;
+}
+
+/* dx = every element of dy added to where it was taken from */
+void grad_rule_windows(Grad *gr, Node *n, Node *dy) {
+    grad_add(gr, n->in[0],
+             graph_fold(grad_graph(gr), dy, &n->attr.windows, &n->in[0]->shape));
+}
+
+/* dx = windows of dy */
+void grad_rule_fold(Grad *gr, Node *n, Node *dy) {
+    const Windows *w = &n->attr.windows;
+    int64_t out[MAX_WINDOWED], length[MAX_WINDOWED];
+    extents_from(n->in[0], w->axis, w->n, out);
+    extents_from(n->in[0], w->axis + w->n, w->n, length);
+    grad_add(gr, n->in[0], graph_windows(grad_graph(gr), dy, w, out, length));
 }
 
 /* every input gets its part of dy */

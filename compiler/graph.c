@@ -109,6 +109,12 @@ static void dump_attr(Text *out, const Node *n) {
         dump_list(out, "lo", a->pad.lo, n->shape.rank);
         text_printf(out, " value=%.9g", a->pad.value);
         break;
+    case ATTR_WINDOWS:
+        text_printf(out, " axis=%d", a->windows.axis);
+        dump_list(out, "start", a->windows.start, a->windows.n);
+        dump_list(out, "step", a->windows.step, a->windows.n);
+        dump_list(out, "apart", a->windows.apart, a->windows.n);
+        break;
     case ATTR_DOT:
         text_add(out, a->dot.ta ? " ta" : "");
         text_add(out, a->dot.tb ? " tb" : "");

@@ -27,6 +27,19 @@ bool index_rule_broadcast(Arena *a, const Node *n, const Ix *const *sub, const I
     return true;
 }
 
+bool index_rule_windows(Arena *a, const Node *n, const Ix *const *sub, const Ix **out) {
+    const Windows *w = &n->attr.windows;
+    for (int d = 0; d < n->in[0]->shape.rank; d++) {
+        int i = d - w->axis;
+        out[d] = sub[i < w->n ? d : d + w->n];
+        if (i < 0 || i >= w->n)
+            continue;
+        out[d] = ix_offset(a, ix_scale(a, out[d], w->step[i]), w->start[i]);
+        out[d] = ix_add(a, out[d], ix_scale(a, sub[d + w->n], w->apart[i]));
+    }
+    return true;
+}
+
 bool index_rule_slice(Arena *a, const Node *n, const Ix *const *sub, const Ix **out) {
     for (int d = 0; d < n->shape.rank; d++)
         out[d] = ix_offset(a, ix_scale(a, sub[d], n->attr.slice.step[d]), n->attr.slice.start[d]);

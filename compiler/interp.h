@@ -52,4 +52,7 @@ void walk_next(Walk *w);
 /* The place of the element with these subscripts. */
 int64_t shape_place(const Shape *s, const int64_t *sub);
 
+/* The place in a tensor of that rank that the element `sub` of its windows comes from. */
+void windows_place(const Windows *w, int rank, const int64_t *sub, int64_t *place);
+
 #endif

@@ -39,6 +39,24 @@ void interp_slice(Interp *in, const Node *n, const Tensor *const *x, Tensor *out
     }
 }
 
+void interp_windows(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {
+    (void)in;
+    WALK(w, &out->shape) {
+        int64_t sub[MAX_RANK];
+        windows_place(&n->attr.windows, x[0]->shape.rank, w.sub, sub);
+        out->at[w.at] = x[0]->at[shape_place(&x[0]->shape, sub)];
+    }
+}
+
+void windows_place(const Windows *w, int rank, const int64_t *sub, int64_t *place) {
+    for (int d = 0; d < rank; d++) {
+        int i = d - w->axis;
+        place[d] = sub[i < w->n ? d : d + w->n];
+        if (i >= 0 && i < w->n)
+            place[d] = w->start[i] + place[d] * w->step[i] + sub[d + w->n] * w->apart[i];
+    }
+}
+
 void interp_pad(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {
     (void)in;
     WALK(w, &out->shape) {

@@ -179,6 +179,19 @@ void RULE(cumsum)(Interp *in, const Node *n, const Tensor *const *x, Tensor *out
     }
 }
 
+/* Each element of a window to where it was taken from. */
+void RULE(fold)(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {
+    (void)in;
+    WALK(w, &out->shape)
+    out->at[w.at] = 0;
+    WALK(w, &x[0]->shape) {
+        int64_t sub[MAX_RANK];
+        windows_place(&n->attr.windows, out->shape.rank, w.sub, sub);
+        double *sum = &out->at[shape_place(&out->shape, sub)];
+        *sum = (double)((REAL)*sum + (REAL)x[0]->at[w.at]);
+    }
+}
+
 /* ---- contraction: one chain of fused multiply-adds for each element, k ascending ---- */
 
 void RULE(dot)(Interp *in, const Node *n, const Tensor *const *x, Tensor *out) {

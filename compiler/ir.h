@@ -15,6 +15,7 @@
 #include "diag.h"
 
 #define MAX_RANK 8
+#define MAX_WINDOWED 3 /* axes */
 
 typedef enum DType { DT_F32, DT_F64, DT_I32, DT_I64, DT_U8, DT_BOOL, DT_N } DType;
 
@@ -123,6 +124,7 @@ typedef enum AttrKind {
     ATTR_PERM,
     ATTR_SLICE,
     ATTR_PAD,
+    ATTR_WINDOWS,
     ATTR_DOT,
     ATTR_RANDOM
 } AttrKind;
@@ -142,6 +144,13 @@ typedef struct OpInfo {
 } OpInfo;
 extern const OpInfo op_info[OP_N];
 
+/* Windows along axes axis … axis+n-1: element k of window o of axis i is number
+ * start[i] + o*step[i] + k*apart[i] of the axis, never past its ends; apart may be < 0. */
+typedef struct Windows {
+    int axis, n;
+    int64_t start[MAX_WINDOWED], step[MAX_WINDOWED], apart[MAX_WINDOWED];
+} Windows;
+
 /* Typed attributes; which member counts is fixed by the op (OpInfo.attr). */
 typedef union Attr {
     /* one value for all elements, or one each (row-major) */
@@ -156,6 +165,7 @@ typedef union Attr {
     /* output i is input start + i*step; step may be < 0 */
     struct { int64_t start[MAX_RANK], step[MAX_RANK]; } slice;
     struct { int64_t lo[MAX_RANK]; double value; } pad; /* output extents are in the shape */
+    Windows windows; /* windows, fold */
     struct { bool ta, tb; } dot;
     struct { DataSource *source; } batch;
     /* place: hash of path and ordinal; lo, hi: randint */
@@ -234,6 +244,15 @@ Node *graph_broadcast(Graph *g, Node *x, const Shape *s); /* equal rank, extents
 Node *graph_broadcast_to(Graph *g, Node *x, const Shape *s);
 Node *graph_slice(Graph *g, Node *x, const int64_t *start, const int64_t *step, const Shape *s);
 Node *graph_pad(Graph *g, Node *x, const int64_t *lo, const Shape *s, double value);
+/* step - 1 elements of 0 between neighbours along an axis. */
+Node *graph_dilate(Graph *g, Node *x, int axis, int64_t step);
+/* (graph_windows.c) How many windows there are, and how long they are, is in `out` and `length`.
+ * Windows that lie side by side are a reshape and a permutation. */
+Node *graph_windows(Graph *g, Node *x, const Windows *w, const int64_t *out,
+                    const int64_t *length);
+/* The transpose, to shape `to`. The fold of a contraction is a contraction of windows of its left
+ * operand, where that lies so. */
+Node *graph_fold(Graph *g, Node *x, const Windows *w, const Shape *to);
 Node *graph_concat(Graph *g, int n, Node *const *x, int axis);
 Node *graph_slice_at(Graph *g, Node *x, Node *start, int axis, int64_t length);
 Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis);

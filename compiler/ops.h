@@ -4,7 +4,8 @@
  *   name    OP_name, and the spelling in dumps
  *   args    number of inputs, -1: any number
  *   kind    MAP (one output element from the same element of each input), REDUCE, MOVE (an index
- *           map), CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN, LEAF, EFFECT
+ *           map), CONTRACT, INDEXED (an index that comes from data), RANDOM, SCAN (sums
+ *           of several elements that are no reduction), LEAF, EFFECT
  *   flags   COMM commutative, ASSOC associative, CMP gives bool, COSTLY worth storing rather than
  *           computing twice, NOGRAD has no gradient (an error on the way from a loss), FLAT its
  *           gradient is zero everywhere, POLE may be infinite or NaN for finite arguments, FIRST
@@ -103,6 +104,9 @@ OP(permute,     1, MOVE,     VIEW | AT(PERM), permute,   permute,   permute, NUL
 OP(broadcast,   1, MOVE,     VIEW,         broadcast, broadcast, broadcast, NULL)
 OP(slice,       1, MOVE,     VIEW | AT(SLICE), slice,     slice,     slice, NULL)
 OP(pad,         1, MOVE,     OWN | AT(PAD), pad,       pad,       none, NULL)
+/* windows along neighbouring axes: [b, x, c] -> [b, o, k, c], element (o, k) is number
+ * start + o*step + k*apart of the axis; of two axes [b, x, y, c] -> [b, o, p, k, l, c] */
+OP(windows,     1, MOVE,     TABLE | VIEW | AT(WINDOWS), windows, windows, windows, NULL)
 OP(concat,     -1, MOVE,     OWN | AT(AXIS), concat,    concat,    none, NULL)
 /* a slice of fixed length along one axis that starts at a run-time i32 scalar; and its mirror:
  * base with the piece put in */
@@ -122,6 +126,8 @@ OP(pick,        2, INDEXED,  LAST | VIEW,  pick,      pick,      NULL, NULL)
 OP(scatter_add, 3, INDEXED,  FIRST | OWN,  scatter_add, scatter_add, NULL, NULL)
 /* running sum along one axis */
 OP(cumsum,      1, SCAN,     OWN | AT(SCAN), scan,      cumsum,    NULL, NULL)
+/* the transpose of windows: each element is the sum of what windows take from it, k ascending */
+OP(fold,        1, SCAN,     OWN | AT(WINDOWS), fold,   fold,      NULL, NULL)
 
 /* random numbers; the input is the execution number (i32 scalar) */
 OP(rand,        1, RANDOM,   COSTLY | FLAT | AT(RANDOM), random,    none,      NULL, NULL)

@@ -1,4 +1,5 @@
-/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum. */
+/* schedule_other.c: ops with a nest of their own: concat, pad, put_at, scatter_add, cumsum, fold.
+ */
 #include "target.h"
 
 enum { COLUMNS = 32 }; /* elements of a row that one thread adds to */
@@ -421,11 +422,87 @@ static void schedule_cumsum(Sched *s, const Node *n) {
     close(s, x.opened);
 }
 
+/* Loops over a fold, as sched_open_loops opens them, but lanes behind the windowed axes only: all
+ * lanes then have the same windows. */
+static int open_fold(Sched *s, const Node *n, const Ix **sub, bool *lanes) {
+    const Shape *shape = &n->shape;
+    const Windows *w = &n->attr.windows;
+    int opened = 0, last = shape->rank - 1;
+    *lanes = false;
+    if (s->target->threads)
+        return sched_open_loops(s, shape, false, sub);
+    while (last > 0 && shape->dim[last].n == 1)
+        last--;
+    for (int d = 0; d < shape->rank; d++) {
+        Dim extent = shape->dim[d];
+        sub[d] = ix_const(s->arena, 0);
+        if (extent.n == 1 && !extent.count)
+            continue;
+        double ns = sched_cost(s) * (double)(shape_elements(&n->in[0]->shape) / extent.n);
+        bool tiles = opened == 0 && d < last && sched_tiles(extent.n, ns) > 1;
+        *lanes = d == last && d >= w->axis + w->n;
+        LoopKind kind = *lanes ? LOOP_LANE : tiles ? LOOP_TILE : LOOP_SEQ;
+        s->kernel->tiles = tiles ? (int)extent.n : s->kernel->tiles;
+        if (extent.count)
+            sched_count(s, extent.count);
+        sub[d] = ix_var(s->arena, nest_loop(s->nest, kind, "i", extent));
+        opened++;
+    }
+    return opened;
+}
+
+/* Is place `way` that of a window, way = step * its number? NULL: always. */
+static const Expr *is_window(Sched *s, const Ix *way, int64_t step, int64_t windows) {
+    Arena *a = s->arena;
+    const Expr *within = is_within(s, way, ix_const(a, 0), (windows - 1) * step + 1);
+    if (step == 1)
+        return within;
+    const Expr *on = expr_binary(a, OP_eq, expr_index(a, ix_mod(a, way, step)),
+                                 expr_const(a, DT_I32, 0));
+    return within ? expr_binary(a, OP_and, within, on) : on;
+}
+
+/* Each element gathers what the windows took from it: no two rounds add to one. */
+static void schedule_fold(Sched *s, const Node *n) {
+    Arena *a = s->arena;
+    const Windows *w = &n->attr.windows;
+    const Node *x = n->in[0];
+    const Ix *sub[MAX_RANK], *at[MAX_RANK], *way[MAX_WINDOWED];
+    const Expr *inside = NULL;
+    bool lanes;
+    int opened = open_fold(s, n, sub, &lanes), depth = s->nest->depth;
+    Local *sum = lanes ? nest_lanes(s->nest, "sum", n->dtype, 0, NULL, 0)
+                       : nest_var(s->nest, "sum", expr_const(a, n->dtype, 0));
+    for (int d = 0; d < n->shape.rank; d++)
+        at[d < w->axis + w->n ? d : d + w->n] = sub[d];
+    for (int i = 0; i < w->n; i++) {
+        int axis = w->axis + i;
+        const Ix *k = ix_var(a, nest_loop(s->nest, LOOP_SEQ, "k", x->shape.dim[axis + w->n]));
+        at[axis + w->n] = k;
+        way[i] = ix_add(a, ix_offset(a, sub[axis], -w->start[i]), ix_scale(a, k, -w->apart[i]));
+    }
+    for (int i = 0; i < w->n; i++) {
+        const Expr *one = is_window(s, way[i], w->step[i], x->shape.dim[w->axis + i].n);
+        inside = !one ? inside : inside ? expr_binary(a, OP_and, inside, one) : one;
+    }
+    if (inside)
+        nest_if(s->nest, inside);
+    for (int i = 0; i < w->n; i++) {
+        const Expr *o = expr_index(a, ix_div(a, way[i], w->step[i])); /* a window, in here */
+        at[w->axis + i] = ix_data(a, o, x->shape.dim[w->axis + i].n);
+    }
+    nest_set(s->nest, sum, NULL,
+             expr_binary(a, OP_add, expr_local(a, sum, NULL), value_at(s, x, at)));
+    close(s, s->nest->depth - depth);
+    put(s, sub, expr_local(a, sum, NULL));
+    close(s, opened);
+}
+
 /* By op: those with the flag OWN. */
 static void (*const nests[OP_N])(Sched *, const Node *) = {
     [OP_concat] = schedule_concat, [OP_pad] = schedule_pad,
     [OP_put_at] = schedule_put_at, [OP_scatter_add] = schedule_scatter_add,
-    [OP_cumsum] = schedule_cumsum,
+    [OP_cumsum] = schedule_cumsum, [OP_fold] = schedule_fold,
 };
 
 void schedule_other(Sched *s) {

@@ -245,6 +245,39 @@ void shape_rule_put_at(Node *n) {
     need(n, shape_equal(&s, &n->shape), "shapes differ beside the axis");
 }
 
+/* ---- windows ---- */
+
+/* The windows of x have the shape `all`, which has w->n axes more. */
+static void windows_fit(const Node *n, const Shape *x, const Shape *all) {
+    const Windows *w = &n->attr.windows;
+    need(n, w->n >= 1 && w->n <= MAX_WINDOWED && w->axis >= 0 && w->axis + w->n <= x->rank,
+         "axis out of range");
+    need(n, all->rank == x->rank + w->n, "the windows have another rank");
+    for (int i = 0; i < w->n; i++) {
+        Dim from = x->dim[w->axis + i], out = all->dim[w->axis + i],
+            length = all->dim[w->axis + w->n + i];
+        int64_t way = (out.n - 1) * w->step[i], reach = (length.n - 1) * w->apart[i];
+        need(n, !from.count && !out.count && !length.count, "windows of a run-time extent");
+        need(n, w->step[i] > 0 && w->start[i] + MIN(reach, 0) >= 0 &&
+                    w->start[i] + way + MAX(reach, 0) < from.n, "windows out of range");
+    }
+    for (int d = 0; d < x->rank; d++)
+        need(n, (d >= w->axis && d < w->axis + w->n) ||
+                    dim_equal(x->dim[d], all->dim[d < w->axis ? d : d + w->n]),
+             "shapes differ beside the windows");
+}
+
+void shape_rule_windows(Node *n) {
+    n->dtype = n->in[0]->dtype;
+    windows_fit(n, &n->in[0]->shape, &n->shape);
+}
+
+void shape_rule_fold(Node *n) {
+    n->dtype = n->in[0]->dtype;
+    need(n, n->dtype != DT_BOOL, "sums of bools");
+    windows_fit(n, &n->shape, &n->in[0]->shape);
+}
+
 /* ---- contraction and indices ---- */
 
 void shape_rule_dot(Node *n) {

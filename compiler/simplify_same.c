@@ -53,6 +53,9 @@ static Parts attr_parts(const Node *n) {
         part(&p, a->pad.lo, rank * sizeof *a->pad.lo);
         part(&p, &a->pad.value, sizeof a->pad.value);
         break;
+    case ATTR_WINDOWS:
+        part(&p, &a->windows, sizeof a->windows);
+        break;
     case ATTR_DOT:
         part(&p, &a->dot, sizeof a->dot);
         break;

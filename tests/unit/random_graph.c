@@ -233,9 +233,41 @@ static Node *joined(Gen *r, Node *x) {
     return chance(r, 40) ? sliced(r, y) : y;
 }
 
+/* Windows along some axes of known extent, or x folded as if it were such windows. */
+static Node *windowed(Gen *r, Node *x) {
+    int most = x->shape.rank < MAX_RANK - 2 ? x->shape.rank : 0, first = 0, last;
+    while (first < most && x->shape.dim[first].count)
+        first++;
+    for (last = first; last < most && last < first + 2 && !x->shape.dim[last].count; last++)
+        ;
+    if (first >= most)
+        return reshaped(r, x);
+    Windows w = {.axis = first, .n = last - first};
+    int64_t out[MAX_WINDOWED], length[MAX_WINDOWED];
+    for (int i = 0; i < w.n; i++) {
+        int64_t n = x->shape.dim[first + i].n;
+        length[i] = 1 + pick(r, MIN(n, 3));
+        w.apart[i] = 1 + (length[i] > 1 ? pick(r, MIN((n - 1) / (length[i] - 1), 2)) : 0);
+        w.step[i] = 1 + pick(r, 3);
+        int64_t reach = (length[i] - 1) * w.apart[i];
+        out[i] = (n - 1 - reach) / w.step[i] + 1;
+        if (chance(r, 30)) {
+            w.start[i] = reach;
+            w.apart[i] = -w.apart[i];
+        }
+    }
+    Node *y = graph_windows(r->g, x, &w, out, length);
+    if (y->op != OP_windows || chance(r, 50))
+        return y;
+    Node *all = chance(r, 50) ? y : of_shape(r, &y->shape);
+    return all->dtype == DT_BOOL ? y : graph_fold(r->g, all, &w, &x->shape);
+}
+
 static Node *movement(Gen *r) {
     Node *x = any(r);
-    switch (pick(r, 6)) {
+    switch (pick(r, 7)) {
+    case 5:
+        return windowed(r, x);
     case 0:
         return permuted(r, chance(r, 40) ? permuted(r, x) : x);
     case 1:
