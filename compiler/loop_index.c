@@ -73,33 +73,40 @@ const Ix *ix_data(Arena *a, const Expr *e, int64_t extent) {
     return ix_atom(a, (Atom){.kind = ATOM_DATA, .data = e, .by = extent});
 }
 
-/* Is div what mod leaves over: x/d for x%d, x/(d*e) for (x/e)%d? */
-static bool divides_on(const Atom *div, const Atom *mod) {
-    if (mod->by == div->by && ix_equal(mod->of, div->of))
-        return true;
-    if (mod->of->n != 1 || mod->of->c != 0 || mod->of->term[0].k != 1)
-        return false;
-    const Atom *inner = mod->of->term[0].atom;
-    return inner->kind == ATOM_DIV && div->by == mod->by * inner->by &&
-           ix_equal(inner->of, div->of);
+/* What mod leaves over: x/d of x%d, as far as it is one atom; NULL: it is none. Of (x/e)%d it is
+ * x/(d*e), which may have folded where x/e has not. */
+static const Atom *left_over(Arena *a, const Atom *mod) {
+    const Ix *of = mod->of;
+    bool nested = of->n == 1 && of->c == 0 && of->term[0].k == 1 &&
+                  of->term[0].atom->kind == ATOM_DIV;
+    if (!nested) {
+        Atom *div = NEW(a, Atom);
+        *div = (Atom){.kind = ATOM_DIV, .of = of, .by = mod->by};
+        return div;
+    }
+    const Atom *inner = of->term[0].atom;
+    const Ix *q = ix_div(a, inner->of, inner->by * mod->by);
+    return q->n == 1 && q->c == 0 && q->term[0].k == 1 ? q->term[0].atom : NULL;
 }
 
 /* k*d * (x/d) + k * (x%d) = k*x */
 static const Ix *join_div_mod(Arena *a, const Ix *x) {
-    for (int i = 0; i < x->n; i++) {
-        const Atom *div = x->term[i].atom;
-        for (int j = 0; j < x->n && div->kind == ATOM_DIV; j++) {
-            const Atom *mod = x->term[j].atom;
-            int64_t k = x->term[j].k;
-            if (mod->kind != ATOM_MOD || x->term[i].k != k * mod->by || !divides_on(div, mod))
-                continue;
-            Ix *rest = ix_new(a, x->n);
-            rest->c = x->c;
-            for (int t = 0; t < x->n; t++)
-                if (t != i && t != j)
-                    add_term(rest, x->term[t].atom, x->term[t].k);
-            return ix_add(a, rest, ix_scale(a, mod->of, k));
-        }
+    for (int j = 0; j < x->n && x->n > 1; j++) {
+        const Atom *mod = x->term[j].atom;
+        int64_t k = x->term[j].k;
+        const Atom *div = mod->kind == ATOM_MOD ? left_over(a, mod) : NULL;
+        int i = 0;
+        while (div && i < x->n &&
+               !(x->term[i].k == k * mod->by && atom_equal(x->term[i].atom, div)))
+            i++;
+        if (!div || i == x->n)
+            continue;
+        Ix *rest = ix_new(a, x->n);
+        rest->c = x->c;
+        for (int t = 0; t < x->n; t++)
+            if (t != i && t != j)
+                add_term(rest, x->term[t].atom, x->term[t].k);
+        return ix_add(a, rest, ix_scale(a, mod->of, k));
     }
     return x;
 }

@@ -115,6 +115,11 @@ void sched_store(Sched *s, const GroupStore *store, const Ix *const *sub);
  * this is a load. Gives the buffer's subscripts through expr->sub; notes the read. */
 const Expr *sched_load(Sched *s, const Node *n, const Ix *const *sub);
 
+/* How an operand of a contraction lies along an axis: the extents whose product it is, outermost
+ * first, along each of which the subscripts of its memory are linear; *step: elements from one
+ * place to the next along the last. Returns how many; 0: it does not lie so. */
+int sched_runs(Sched *s, const Node *n, int axis, Dim *extent, int64_t *step);
+
 /* Stores an expression, noting the write; notes a read that was made with expr_load. */
 void sched_put(Sched *s, const Buffer *b, const Ix *const *sub, const Expr *e);
 void sched_reads(Sched *s, const Buffer *b);

@@ -97,6 +97,30 @@ static int64_t distance(Arena *a, const Expr *load, const LoopVar *v) {
     return linear ? k : 0;
 }
 
+const Ix *dot_open_k(Dot *d, int unroll) {
+    static const char *const name[MAX_RANK] = {"k", "kc", "kb", "ka", "k4", "k5", "k6", "k7"};
+    Arena *a = d->s->arena;
+    const Ix *k = d->k_outer ? d->k_base : ix_const(a, 0);
+    for (int i = d->k_outer; i < d->k_runs; i++) {
+        int inside = d->k_runs - 1 - i;
+        LoopVar *v = nest_loop(d->s->nest, LOOP_SEQ, name[inside], d->k_run[i]);
+        v->unroll = inside ? 0 : unroll;
+        k = ix_add(a, ix_scale(a, k, d->k_run[i].n), ix_var(a, v));
+    }
+    return k;
+}
+
+/* The left operand may be linear along the extents whose product k is. Where its rows do not lie
+ * alike, the C compiler computes their places before the loops over k. */
+static void look_at_runs(Dot *d) {
+    int64_t step;
+    d->k_runs = sched_runs(d->s, d->left.node, d->left.flip ? 1 : 2, d->k_run, &step);
+    if (d->k_runs)
+        d->left.along_k = step;
+    else
+        d->k_run[d->k_runs++] = d->k;
+}
+
 /* Looks at how an operand lies: `other` is a row of the left one, or lane j of a panel of the right
  * one. */
 static void look_at(Dot *d, DotOperand *o, bool right) {
@@ -158,6 +182,35 @@ static void cut_row_blocks(Dot *d, int64_t rows) {
     }
 }
 
+/* A long k passes much more than the caches hold through each tile. Where it is several extents,
+ * all but the last DEEP_K of it goes outside of the tiles, whose sums wait in memory: a chain goes
+ * on where it was, bits and all. */
+enum { LONG_K = 4096, DEEP_K = 512 };
+
+static bool is_deep(const Dot *d) {
+    enum { MOST = 1 << 20 };
+    return d->k_runs > 1 && d->k_runs < MAX_RANK && d->k.n >= LONG_K &&
+           d->m.n * all_panels(d) * PANEL <= MOST;
+}
+
+static void cut_depth(Dot *d) {
+    int64_t inner = 1;
+    int i = d->k_runs - 1;
+    while (i > 0 && inner * d->k_run[i].n <= DEEP_K)
+        inner *= d->k_run[i--].n;
+    int64_t part = d->k_run[i].count ? 1 : largest_divisor(d->k_run[i].n, MAX(DEEP_K / inner, 1));
+    d->k_outer = i + 1;
+    if (part > 1) {
+        for (int k = d->k_runs++; k > i; k--)
+            d->k_run[k] = d->k_run[k - 1];
+        d->k_run[i].n /= part;
+        d->k_run[i + 1] = dim_fixed(part);
+    }
+    const Shape shape =
+        shape_of(2, (const int64_t[]){d->b.n * d->m.n, all_panels(d) * PANEL});
+    d->partial = sched_buffer(d->s, "partial_sums", DT_F32, shape);
+}
+
 /* Blocks for threads: panels first (a panel then serves all rows from the cache), rows where panels
  * are few, or where the left operand is too big to be streamed once a panel. */
 static void cut_blocks(Dot *d) {
@@ -175,7 +228,7 @@ static void cut_blocks(Dot *d) {
         d->block_panels = d->panels / d->col_blocks;
     }
     int64_t rows = d->col_blocks < ENOUGH ? MIN(want, ENOUGH) / d->col_blocks : 1;
-    if (left_bytes > 4 * MEGABYTE)
+    if (left_bytes > 4 * MEGABYTE && !is_deep(d))
         rows = MAX(rows, left_bytes / MEGABYTE);
     cut_row_blocks(d, MIN(rows, d->tall));
 }
@@ -437,7 +490,8 @@ static bool copy_pays_left(const Dot *d) {
     int64_t stride = l->along_k * 4;
     if (l->along_k == 0 && d->k.n > 1)
         return true;
-    if (l->along_k == 1 || all_panels(d) < 4 || lines_stay(d->k.n, stride, L1_SETS))
+    bool streams = l->along_k == 1 || d->k_runs > 1; /* of windows the copy would be larger */
+    if (streams || all_panels(d) < 4 || lines_stay(d->k.n, stride, L1_SETS))
         return false;
     return d->k.n >= LONG || !lines_stay(d->k.n, stride, L2_SETS);
 }
@@ -492,7 +546,30 @@ static void product(Dot *d) {
     const Ix *b = ix_div(a, t, blocks), *block = ix_mod(a, t, blocks);
     if (d->b.count)
         nest_if(s->nest, expr_binary(a, OP_lt, expr_index(a, b), dot_extent(d, d->b)));
-    block_panels(d, b, ix_div(a, block, d->col_blocks), ix_mod(a, block, d->col_blocks));
+    const Ix *row = ix_div(a, block, d->col_blocks), *column = ix_mod(a, block, d->col_blocks);
+    if (!d->k_outer) {
+        block_panels(d, b, row, column);
+        close_to(d, 0);
+        return;
+    }
+    note_access(s, d->partial, true);
+    note_access(s, d->partial, false);
+    int depth = s->nest->depth;
+    d->part = DOT_CLEAR;
+    block_panels(d, b, row, column);
+    d->part = DOT_ADD;
+    d->k_base = ix_const(a, 0);
+    for (int i = 0; i < d->k_runs; i++) {
+        if (i < d->k_outer)
+            d->k_base = ix_add(a, d->k_base,
+                               ix_var(a, nest_loop(s->nest, LOOP_SEQ, "part", d->k_run[i])));
+        if (i + 1 < d->k_outer)
+            d->k_base = ix_scale(a, d->k_base, d->k_run[i + 1].n);
+    }
+    block_panels(d, b, row, column);
+    close_to(d, depth);
+    d->part = DOT_FINISH;
+    block_panels(d, b, row, column);
     close_to(d, 0);
 }
 
@@ -527,6 +604,7 @@ static void schedule_tiled(Dot *d) {
     d->narrow = d->cols.n % PANEL;
     look_at(d, &d->left, false);
     look_at(d, &d->right, true);
+    look_at_runs(d);
     s->kernel->reads.n = 0; /* only looked at */
     bool one_vector = d->panels == 0 && d->narrow <= LANES;
     bool panels = d->right.along_other != 1 || d->right.padded; /* a copy at the latest */
@@ -538,14 +616,20 @@ static void schedule_tiled(Dot *d) {
         cut_blocks(d);
     }
     d->long_epilogue = is_long_epilogue(d);
+    d->part = DOT_ALL;
     bool left = copy_pays_left(d), right = copy_pays_right(d);
     if (right) {
         copy_operand(d, &d->right, all_panels(d), PANEL,
                      d->right.along_other == 1 ? copy_right_rows : copy_right_columns);
         d->right.padded = true;
     }
-    if (left)
+    if (left) {
         copy_operand(d, &d->left, row_tiles(d), d->height, copy_left);
+        d->k_runs = 1;
+        d->k_run[0] = d->k;
+    }
+    if (is_deep(d))
+        cut_depth(d);
     product(d);
 }
 

@@ -16,6 +16,9 @@ typedef struct DotOperand {
     bool padded;          /* whole vectors may be read past the last column */
 } DotOperand;
 
+/* What a tile does: all in one, or with sums that wait in memory. */
+typedef enum DotPart { DOT_ALL, DOT_CLEAR, DOT_ADD, DOT_FINISH } DotPart;
+
 /* Rows are cut into `tall` tiles of `height` rows and then `low` tiles of `low_height` rows;
  * columns into panels of 16 and a last, narrow one. A block is a number of row tiles and panels;
  * blocks are what threads share. */
@@ -23,6 +26,13 @@ typedef struct Dot {
     Sched *s;
     const Node *n;
     Dim b, m, k, cols;
+    Dim k_run[MAX_RANK]; /* extents whose product is k, along each of which the left operand is
+                            linear */
+    int k_runs;
+    int k_outer;           /* so many of them, the outermost, run outside of the tiles; then */
+    const Buffer *partial; /* the sums between their rounds, in rows of whole panels, */
+    const Ix *k_base;      /* and what the rounds give of k */
+    DotPart part;
     DotOperand left, right;
     int64_t height, tall, low_height, low;
     int64_t panels, narrow;          /* whole panels; columns of the last one, 0: none */
@@ -38,6 +48,8 @@ const Expr *dot_left(Dot *d, const Ix *b, const Ix *i, const Ix *k, const Ix *ti
 /* Element (b, k, 16*panel + first + lane) of the right operand. */
 const Expr *dot_right(Dot *d, const Ix *b, const Ix *k, const Ix *panel, int64_t first,
                       const Ix *lane);
+/* Opens the loops over k, which run in its order; gives k. */
+const Ix *dot_open_k(Dot *d, int unroll);
 /* The run-time extent as an i32. */
 const Expr *dot_extent(Dot *d, Dim dim);
 

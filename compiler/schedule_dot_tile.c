@@ -59,6 +59,31 @@ static const Ix *open_rows(Tile *t) {
     return ix_var(t->d->s->arena, i);
 }
 
+/* The sums as they wait in memory between the rounds of a long k: loads, or stores. */
+static void move_sums(Tile *t, bool load) {
+    Dot *d = t->d;
+    Nest *nest = d->s->nest;
+    Arena *a = d->s->arena;
+    int depth = nest->depth;
+    const Ix *i = open_rows(t), *row = ix_add(a, ix_scale(a, t->b, d->m.n), ix_add(a, t->row, i));
+    int inside = nest->depth;
+    for (int v = 0; v < t->vectors + (t->last != NULL); v++) {
+        Local *sum = v < t->vectors ? t->sum : t->last;
+        const Ix *column = ix_offset(a, ix_scale(a, t->panel, PANEL), v * LANES),
+                 *at[2] = {i, ix_const(a, v)};
+        if (v < t->vectors)
+            column = ix_add(a, column,
+                            ix_var(a, nest_loop(nest, LOOP_LANE, "j", dim_fixed(LANES))));
+        const Ix *place[2] = {row, column};
+        if (load)
+            nest_set(nest, sum, at, expr_load(a, d->partial, place));
+        else
+            nest_store(nest, d->partial, place, expr_local(a, sum, at));
+        close_to(t, inside);
+    }
+    close_to(t, depth);
+}
+
 /* The numbers of vector v in row k of the panel; of a column of its own when v is past the vectors.
  */
 static const Expr *panel_row(Tile *t, const Ix *k, int v) {
@@ -210,11 +235,15 @@ void dot_tile(Dot *d, const Ix *b, const Ix *row, const Ix *tile, int64_t height
         nest_if(s->nest, expr_binary(s->arena, OP_lt, expr_index(s->arena, row), count));
     }
     open_accumulators(&t);
-    LoopVar *k = nest_loop(s->nest, LOOP_SEQ, "k", d->k);
-    k->unroll = UNROLL;
-    multiply(&t, ix_var(s->arena, k));
-    nest_end(s->nest);
-    if (d->long_epilogue)
+    int depth = s->nest->depth;
+    if (d->part == DOT_ADD || d->part == DOT_FINISH)
+        move_sums(&t, true);
+    if (d->part == DOT_ADD || d->part == DOT_ALL)
+        multiply(&t, dot_open_k(d, UNROLL));
+    close_to(&t, depth);
+    if (d->part == DOT_CLEAR || d->part == DOT_ADD)
+        move_sums(&t, false);
+    else if (d->long_epilogue)
         finish_in_memory(&t);
     else
         finish_in_registers(&t);

@@ -69,17 +69,10 @@ static void choose_tile(Dot *d) {
 
 /* Do neighbours in memory differ in k? */
 static bool runs_along_k(Dot *d, int side) {
-    Arena *a = d->s->arena;
-    LoopVar k = {.name = "k", .extent = dim_fixed(d->k.n)},
-            other = {.name = "o", .extent = dim_fixed(side ? d->cols.n : d->m.n)};
-    const Ix *kx = ix_var(a, &k), *ox = ix_var(a, &other), *at[3], *flat = ix_const(a, 0);
-    const Expr *load = side ? operand_at(d, 1, kx, ox) : operand_at(d, 0, ox, kx);
-    int64_t extent[3];
-    bool linear;
-    int rank = layout_subscripts(a, load->buffer, load->sub, at, extent);
-    for (int i = 0; i < rank; i++)
-        flat = ix_add(a, ix_scale(a, flat, extent[i]), at[i]);
-    return ix_coefficient(flat, &k, &linear) == 1 && linear;
+    Dim extent[MAX_RANK];
+    int64_t step;
+    int axis = (side == 0) != d->flip[side] ? 2 : 1;
+    return sched_runs(d->s, d->operand[side], axis, extent, &step) && step == 1;
 }
 
 /* A subscript that may be past the extent stands under a name of its own, and *inside tests it. */

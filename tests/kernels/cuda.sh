@@ -9,7 +9,7 @@ mkdir -p "$BUILD/cuda_shim" "$work/texts"
 flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
     "$BUILD/cuda_shim/plain.a" || exit 1
 export CASE_CUDA=$BUILD/cuda_shim CASE_TEXTS=$work/texts
-for suite in test_kernels test_layout test_fuse; do
+for suite in test_kernels test_layout test_fuse test_windows; do
     "$BUILD/tests/unit/$suite" >"$work/log" 2>&1 || {
         grep -v '^In file' "$work/log" | tail -n 20
         wrong "$suite on cuda"
