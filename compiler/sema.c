@@ -80,9 +80,7 @@ static bool known(const Sema *s, const char *name) {
 /* What section 14 of the reference names, as calls. */
 static bool comes_later(const char *name) {
     static const char *const names[] = {
-        "conv1d",    "conv2d",    "conv3d",    "convolve", "maxpool", "avgpool", "batchnorm",
-        "groupnorm", "attention", "rnn",       "lstm",     "gru",     "sort",    "argsort",
-        "topk",
+        "batchnorm", "groupnorm", "attention", "rnn", "lstm", "gru", "sort", "argsort", "topk",
     };
     for (int i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i], name) == 0)
