@@ -7,11 +7,16 @@
 #include "target.h"
 
 enum { ROWS = 64, COLUMNS = 16 };
+/* cuda: columns of a block, chunks that its warps share, parts that it has room for. */
+enum { WIDE = 32, MOST_CHUNKS = 32, MOST_PARTS = 128 };
 
 typedef struct Columns {
     Sched *s;
     const Ix *outer, *column; /* of the element that is reduced to */
-    Local *total[32];
+    const Ix *lane;           /* cuda: of the column among those of the block */
+    Local *total[32], *part[32];
+    Local *shared[32];  /* cuda: [chunks][WIDE] of a block */
+    Buffer *memory[32]; /* cuda: [chunks][columns] */
 } Columns;
 
 static const Ix *row_major(Sched *s, const Ix *outer, const Ix *row, const Ix *column) {
@@ -55,33 +60,58 @@ static int start(Columns *c, const char *name, Local **out) {
     return k;
 }
 
+/* Rows of chunk number `chunk`, joined into `part`. */
+static void reduce_chunk(Columns *c, Local *const *part, const Ix *chunk) {
+    Sched *s = c->s;
+    const Ix *base = ix_scale(s->arena, chunk, ROWS);
+    LoopVar *row = nest_loop_to(s->nest, LOOP_SEQ, "row", ROWS, base,
+                                (Dim){s->group->length, s->group->length_count});
+    add_row(c, part, ix_add(s->arena, base, ix_var(s->arena, row)));
+    nest_end(s->nest);
+}
+
+/* The result of a chunk, from where it stands. */
+typedef const Expr *PartOf(Columns *c, int k, const Ix *chunk);
+
+/* Joins the parts into the totals. */
+static void join_parts(Columns *c, PartOf *part_of, const Ix *chunk) {
+    Sched *s = c->s;
+    const Group *g = s->group;
+    for (int i = 0, k = 0; i < g->nodes.n; i++) {
+        const Node *n = g->nodes.at[i];
+        if (!is_reduction(n))
+            continue;
+        const Expr *sum = expr_binary(s->arena, op_info[n->op].join,
+                                      expr_local(s->arena, c->total[k], NULL),
+                                      part_of(c, k, chunk));
+        nest_set(s->nest, c->total[k++], NULL, sum);
+    }
+}
+
+static const Expr *local_part(Columns *c, int k, const Ix *chunk) {
+    (void)chunk;
+    return expr_local(c->s->arena, c->part[k], NULL);
+}
+
+static int64_t chunks_of(const Group *g) {
+    return (g->length + ROWS - 1) / ROWS;
+}
+
 static void reduce_columns(Columns *c) {
     Sched *s = c->s;
     const Group *g = s->group;
-    int n = start(c, "total", c->total);
+    start(c, "total", c->total);
     Dim rows = {g->length, g->length_count};
     if (g->length <= ROWS) {
         add_row(c, c->total, ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "row", rows)));
         nest_end(s->nest);
         return;
     }
-    Local *part[COUNT_OF(c->total)];
-    LoopVar *chunk =
-        nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed((g->length + ROWS - 1) / ROWS));
-    start(c, "part", part);
-    const Ix *base = ix_scale(s->arena, ix_var(s->arena, chunk), ROWS);
-    LoopVar *row = nest_loop_to(s->nest, LOOP_SEQ, "row", ROWS, base, rows);
-    add_row(c, part, ix_add(s->arena, base, ix_var(s->arena, row)));
-    nest_end(s->nest);
-    for (int i = 0, k = 0; i < g->nodes.n && k < n; i++) {
-        const Node *node = g->nodes.at[i];
-        if (!is_reduction(node))
-            continue;
-        const Expr *sum =
-            expr_binary(s->arena, op_info[node->op].join, expr_local(s->arena, c->total[k], NULL),
-                        expr_local(s->arena, part[k], NULL));
-        nest_set(s->nest, c->total[k++], NULL, sum);
-    }
+    const Ix *chunk =
+        ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "chunk", dim_fixed(chunks_of(g))));
+    start(c, "part", c->part);
+    reduce_chunk(c, c->part, chunk);
+    join_parts(c, local_part, chunk);
     nest_end(s->nest);
 }
 
@@ -101,16 +131,115 @@ static void bind_and_store(Columns *c) {
     sched_store_all(s, &all, &flat);
 }
 
+/* ---- cuda ---- */
+
+static void set_column(Columns *c, const Ix *flat) {
+    c->outer = ix_div(c->s->arena, flat, c->s->group->inner);
+    c->column = ix_mod(c->s->arena, flat, c->s->group->inner);
+}
+
 /* A thread for each column. */
 static void columns_by_threads(Columns *c) {
     Sched *s = c->s;
-    const Group *g = s->group;
-    const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(g->rows)));
-    c->outer = ix_div(s->arena, at, g->inner);
-    c->column = ix_mod(s->arena, at, g->inner);
+    set_column(c, ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(s->group->rows))));
     reduce_columns(c);
     bind_and_store(c);
     nest_end(s->nest);
+}
+
+static const Expr *shared_part(Columns *c, int k, const Ix *chunk) {
+    return expr_local(c->s->arena, c->shared[k], (const Ix *[]){chunk, c->lane});
+}
+
+static const Expr *stored_part(Columns *c, int k, const Ix *chunk) {
+    const Ix *flat = ix_scale(c->s->arena, c->outer, c->s->group->inner);
+    flat = ix_add(c->s->arena, flat, c->column);
+    return expr_load(c->s->arena, c->memory[k], (const Ix *[]){chunk, flat});
+}
+
+static void join_chunks(Columns *c, PartOf *part_of) {
+    Sched *s = c->s;
+    start(c, "total", c->total);
+    Dim chunks = dim_fixed(chunks_of(s->group));
+    join_parts(c, part_of, ix_var(s->arena, nest_loop(s->nest, LOOP_SEQ, "chunk", chunks)));
+    nest_end(s->nest);
+    bind_and_store(c);
+}
+
+/* Opens a lane for each column of the block's. */
+static void open_lanes(Columns *c, const Ix *base) {
+    Sched *s = c->s;
+    bool whole = s->group->rows % WIDE == 0;
+    c->lane = ix_var(s->arena, whole ? nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(WIDE))
+                                     : nest_loop_to(s->nest, LOOP_LANE, "j", WIDE, base,
+                                                    dim_fixed(s->group->rows)));
+    set_column(c, ix_add(s->arena, base, c->lane));
+}
+
+/* A block has columns, a lane one of them; its warps share the chunks, and one joins them. */
+static void chunks_by_warps(Columns *c) {
+    Sched *s = c->s;
+    const Group *g = s->group;
+    const int64_t extent[2] = {chunks_of(g), WIDE};
+    LoopVar *tile = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed((g->rows + WIDE - 1) / WIDE));
+    const Ix *base = ix_scale(s->arena, ix_var(s->arena, tile), WIDE);
+    for (int i = 0, k = 0; i < g->nodes.n; i++)
+        if (is_reduction(g->nodes.at[i]))
+            c->shared[k++] = nest_shared(s->nest, "parts", g->nodes.at[i]->dtype, 2, extent);
+    Dim chunks = dim_fixed(extent[0]);
+    const Ix *chunk = ix_var(s->arena, nest_loop(s->nest, LOOP_WARP, "chunk", chunks));
+    open_lanes(c, base);
+    int n = start(c, "part", c->part);
+    reduce_chunk(c, c->part, chunk);
+    for (int k = 0; k < n; k++)
+        nest_set(s->nest, c->shared[k], (const Ix *[]){chunk, c->lane}, local_part(c, k, chunk));
+    nest_end(s->nest);
+    nest_end(s->nest);
+    nest_barrier(s->nest);
+    nest_loop(s->nest, LOOP_WARP, "one", dim_fixed(1));
+    open_lanes(c, base);
+    join_chunks(c, shared_part);
+    nest_end(s->nest);
+    nest_end(s->nest);
+    nest_end(s->nest);
+}
+
+/* A thread for each chunk of each column; a second kernel joins them. */
+static void chunks_by_threads(Columns *c) {
+    Sched *s = c->s;
+    const Group *g = s->group;
+    const int64_t extent[2] = {chunks_of(g), g->rows};
+    const Ix *i =
+        ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", dim_fixed(extent[0] * extent[1])));
+    const Ix *at[2] = {ix_div(s->arena, i, g->rows), ix_mod(s->arena, i, g->rows)};
+    set_column(c, at[1]);
+    int n = start(c, "part", c->part);
+    reduce_chunk(c, c->part, at[0]);
+    for (int k = 0; k < n; k++) {
+        c->memory[k] = sched_buffer(s, "parts", c->part[k]->dtype, shape_of(2, extent));
+        sched_put(s, c->memory[k], at, local_part(c, k, at[0]));
+    }
+    nest_end(s->nest);
+    sched_next_kernel(s, "join");
+    for (int k = 0; k < n; k++)
+        sched_reads(s, c->memory[k]);
+    set_column(c, ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(g->rows))));
+    join_chunks(c, stored_part);
+    nest_end(s->nest);
+}
+
+static void columns_of_device(Columns *c) {
+    const Group *g = c->s->group;
+    int64_t chunks = chunks_of(g);
+    int reductions = 0;
+    for (int i = 0; i < g->nodes.n; i++)
+        reductions += is_reduction(g->nodes.at[i]);
+    if (chunks == 1)
+        columns_by_threads(c);
+    else if (chunks <= MOST_CHUNKS && chunks * reductions <= MOST_PARTS)
+        chunks_by_warps(c);
+    else
+        chunks_by_threads(c);
 }
 
 void schedule_column(Sched *s) {
@@ -123,7 +252,7 @@ void schedule_column(Sched *s) {
     if (g->length_count)
         sched_count(s, g->length_count);
     if (s->target->threads) {
-        columns_by_threads(&c);
+        columns_of_device(&c);
         return;
     }
     if (outer > 1) {

@@ -192,6 +192,20 @@ Test(kernels, reductions) {
     reductions(DT_F32, 150, 70);
 }
 
+/* Chunks of rows: some in a block, more than a block takes, columns that do not fill a warp. */
+Test(kernels, columns_in_chunks) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(300, 70), -2, 2),
+         *y = case_input(c, "y", DT_F32, SHAPE(2500, 9), -2, 2),
+         *z = case_input(c, "z", DT_F32, SHAPE(3, 130, 32), -2, 2);
+    case_output(c, graph_reduce(c->g, OP_sum, graph_unary(c->g, OP_sin, x), 1));
+    case_output(c, sum_of_products(c->g, x, graph_unary(c->g, OP_abs, x), 1));
+    case_output(c, graph_reduce(c->g, OP_max, y, 1));
+    case_output(c, graph_unary(c->g, OP_neg, graph_reduce(c->g, OP_sum, y, 1)));
+    case_output(c, graph_reduce(c->g, OP_sum, z, 2));
+    check(c);
+}
+
 Test(kernels, reductions_f64) {
     reductions(DT_F64, 70, 43);
 }
