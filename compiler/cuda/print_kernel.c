@@ -450,6 +450,32 @@ static void print_moves(Printer *p, const bool *moves) {
     }
 }
 
+/* Has a thread several elements side by side? */
+static bool has_neighbours(const Block *b) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        const Stmt *st = b->stmts.at[i];
+        if ((st->kind == ST_LOOP && st->var->kind == LOOP_UNROLL && st->var->extent.n >= 4) ||
+            has_neighbours(&st->body))
+            return true;
+    }
+    return false;
+}
+
+static void print_alignment(Printer *p) {
+    const Kernel *k = p->kernel;
+    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
+    int n = has_neighbours(&k->nest->body) ? print_buffers_of(k, buffer) : 0;
+    for (int i = 0; i < n; i++) {
+        const char *name = print_name(p, buffer[i]);
+        Text type = {.arena = p->arena};
+        if (layout_elements(buffer[i]) < 4)
+            continue;
+        c_print_buffer_type(&type, buffer[i], "");
+        emit_line(&p->e, "%s = RT_ALIGNED(%s%s, %s);", name,
+                  print_writes(k, buffer[i]) ? "" : "const ", type.at, name);
+    }
+}
+
 /* What the kernel needs of the block. */
 static void print_block_values(Printer *p) {
     const Kernel *k = p->kernel;
@@ -504,6 +530,7 @@ static void print_head(Cuda *c, const bool *moves) {
         emit_end(&p->e, "");
     }
     print_moves(p, moves);
+    print_alignment(p);
     print_block_values(p);
     print_who(c);
 }

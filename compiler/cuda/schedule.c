@@ -1,7 +1,11 @@
 /* schedule.c: the kernels of target cuda: which file schedules what, and maps. */
 #include "schedule.h"
 
-/* A thread for each element. */
+/* Elements of a thread: of f32 16 bytes, which it loads and stores at once. Where there are few
+ * elements, more threads are better. */
+enum { EACH = 4, MANY = 1 << 14 };
+
+/* A thread for each element or for each few. */
 static void schedule_cuda_map(Sched *s) {
     const Group *g = s->group;
     const Shape flat = shape_of(1, &g->rows), none = shape_scalar();
@@ -10,9 +14,16 @@ static void schedule_cuda_map(Sched *s) {
         sched_store_all(s, &none, NULL);
         return;
     }
-    const Ix *at =
-        ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", (Dim){g->rows, g->count}));
+    bool wide = g->rows >= MANY && g->rows % EACH == 0 && !g->count;
+    const Dim threads = {wide ? g->rows / EACH : g->rows, g->count};
+    const Ix *at = ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", threads));
+    if (wide) {
+        LoopVar *e = nest_loop(s->nest, LOOP_UNROLL, "e", dim_fixed(EACH));
+        at = ix_add(s->arena, ix_scale(s->arena, at, EACH), ix_var(s->arena, e));
+    }
     sched_store_all(s, &flat, &at);
+    if (wide)
+        nest_end(s->nest);
     nest_end(s->nest);
 }
 

@@ -44,6 +44,9 @@ for real in f32 f64; do
         "$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$work/$real.log" | sort -n | tail -n 1)" \
         "registers at most"
 done
+for access in ld st; do
+    grep -q "$access\.global[a-z.]*\.v4\.f32" "$work/f32.ptx" || wrong "no $access of 16 bytes"
+done
 grep -q '\.f64' "$work/f32.ptx" && {
     awk '/\.entry/ { name = $0 } /\.f64/ { print name ": " $0 }' "$work/f32.ptx" | head -n 5
     wrong "f64 in kernels in f32"

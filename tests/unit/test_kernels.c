@@ -82,6 +82,19 @@ Test(kernels, large_map_in_tiles) {
     check(c);
 }
 
+/* On cuda a thread has four neighbours, in memory or not. */
+Test(kernels, large_map_of_neighbours) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(96, 172), -2, 2),
+         *y = case_input(c, "y", DT_F32, SHAPE(172, 96), -2, 2);
+    Home *m = case_home(c, "m", DT_F32, SHAPE(96, 172), -2, 2);
+    Node *back = graph_permute(c->g, y, (const int[]){1, 0});
+    Node *sum = graph_binary(c->g, OP_add, graph_read(c->g, m), x);
+    case_output(c, graph_binary(c->g, OP_mul, x, back));
+    case_write(c, m, graph_unary(c->g, OP_sin, sum));
+    check(c);
+}
+
 /* ---- movement ---- */
 
 Test(kernels, movement_folds_into_loads) {
