@@ -113,7 +113,7 @@ echo "200 steps with two lines each: $(count synchronisations) waits"
 export CUDA_SHIM_MEMORY=
 for CUDA_SHIM_MEMORY in 1G 50K; do # there is room for the data, or for batches of it
     as_c 0 "" --data "$work/right" --trace t --trace-steps 1,2,100
-    as_c 3 "loss is nan .* first bad tensor: relu (steps.nn:13)" --data "$work/large"
+    as_c 3 "loss is nan .* first bad tensor: train_relu (steps.nn:13)" --data "$work/large"
     as_c 1 "index 4 is out of range: .* (step 102)" --data "$work/right" --shift 1
     case $CUDA_SHIM_MEMORY in
     1G) [ "$(count copies_to_device)" -lt 20 ] || wrong "batches are copied" ;;
