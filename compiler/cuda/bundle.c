@@ -107,12 +107,33 @@ static void add_uses(Arena *a, Kernel *to, const Kernel *from) {
     to->bytes += from->bytes;
 }
 
-static void add_part(Nest *n, const Kernel *k) {
+/* How many blocks the part has that was this kernel. */
+static int64_t blocks_of(const Kernel *k) {
     const Geometry g = geometry_of_part(&k->nest->body);
-    nest_loop(n, LOOP_PART, k->note, dim_fixed(g.grid[0] * g.grid[1] * g.grid[2]));
+    return g.grid[0] * g.grid[1] * g.grid[2];
+}
+
+static void add_part(Nest *n, const Kernel *k) {
+    nest_loop(n, LOOP_PART, k->note, dim_fixed(blocks_of(k)));
     for (int i = 0; i < k->nest->body.stmts.n; i++)
         vec_push(n->arena, &n->at->stmts, k->nest->body.stmts.at[i]);
     nest_end(n);
+}
+
+/* Which blocks are which part. */
+static const char *note_of(Arena *a, Kernel *const *parts, int n) {
+    Text note = {.arena = a};
+    text_printf(&note, "kernels that do not wait for each other (and their blocks):");
+    int64_t first = 0;
+    for (int i = 0; i < n; i++) {
+        const int64_t last = first + blocks_of(parts[i]) - 1;
+        text_printf(&note, "%s %s (%lld", i ? "," : "", parts[i]->name, (long long)first);
+        if (last > first)
+            text_printf(&note, "-%lld", (long long)last);
+        text_printf(&note, ")");
+        first = last + 1;
+    }
+    return note.at;
 }
 
 static Kernel *bundle(Arena *a, Kernel *const *parts, int n) {
@@ -121,7 +142,7 @@ static Kernel *bundle(Arena *a, Kernel *const *parts, int n) {
     k->region = parts[0]->region;
     k->span = parts[0]->span;
     k->tiles = 1;
-    k->note = "";
+    k->note = note_of(a, parts, n);
     k->nest = nest_new(a);
     for (int i = 0; i < n; i++) {
         add_uses(a, k, parts[i]);
