@@ -182,6 +182,7 @@ static void chunks_by_warps(Columns *c) {
     const Group *g = s->group;
     const int64_t extent[2] = {chunks_of(g), WIDE};
     LoopVar *tile = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed((g->rows + WIDE - 1) / WIDE));
+    tile->kind = LOOP_TILE; /* even one is a block: all chunks are in it */
     const Ix *base = ix_scale(s->arena, ix_var(s->arena, tile), WIDE);
     for (int i = 0, k = 0; i < g->nodes.n; i++)
         if (is_reduction(g->nodes.at[i]))

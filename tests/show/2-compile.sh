@@ -10,7 +10,7 @@ model=models/digits.nn
 strict=(-std=c++17 -O2 -fmad=false -ftz=true -Werror all-warnings -Wdefault-stream-launch
     -Wmissing-launch-bounds -Xcompiler "-Wall,-Wextra,-Werror" -Xptxas "-warn-spills,-Werror")
 for arch in 80 90; do strict+=(-gencode "arch=compute_$arch,code=sm_$arch"); done
-fma_of() { # PROGRAM KERNEL: its multiply-adds for the CPU
+fma_of() { # PROGRAM NAME: multiply-adds, for the CPU, of functions with this in their name
     objdump -d --no-show-raw-insn "$1" | awk -v kernel="$2" '
         /^[0-9a-f]+ </ { inside = index($0, kernel) }
         inside && /vfmadd/ { n++ }
@@ -32,7 +32,7 @@ for name in cuda cuda_c plain built; do
 done
 [ $failures = 0 ] || finish
 
-fma=$(fma_of "$work/plain" make_logits)
+fma=$(fma_of "$work/plain" make_)
 [ "$fma" -gt 0 ] || wrong "the CPU's kernels have no multiply-adds"
 train "$work/one" "$work/c" $model --epochs 2 --log log
 rm "$work/one/err"
@@ -52,5 +52,5 @@ if [ ! -e /dev/nvidia0 ]; then
     diff -rq -x err "$work/one" "$work/auto" || wrong "the fall-back gives other bits"
 fi
 echo "digits.cu: no warning for sm_80 and sm_90; '$said'; on the CPU the bits of target c," \
-    "$fma multiply-adds in make_logits after a plain nvcc"
+    "$fma multiply-adds in its kernels after a plain nvcc"
 finish

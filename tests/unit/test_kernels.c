@@ -205,12 +205,15 @@ Test(kernels, reductions) {
     reductions(DT_F32, 150, 70);
 }
 
-/* Chunks of rows: some in a block, more than a block takes, columns that do not fill a warp. */
+/* Chunks of rows: some in a block, more than a block takes, columns that do not fill a warp, of
+ * several blocks and of one. */
 Test(kernels, columns_in_chunks) {
     KernelCase *c = case_new(DT_F32);
     Node *x = case_input(c, "x", DT_F32, SHAPE(300, 70), -2, 2),
          *y = case_input(c, "y", DT_F32, SHAPE(2500, 9), -2, 2),
-         *z = case_input(c, "z", DT_F32, SHAPE(3, 130, 32), -2, 2);
+         *z = case_input(c, "z", DT_F32, SHAPE(3, 130, 32), -2, 2),
+         *few = case_input(c, "few", DT_F32, SHAPE(1900, 2), -2, 2);
+    case_output(c, graph_reduce(c->g, OP_sum, few, 1));
     case_output(c, graph_reduce(c->g, OP_sum, graph_unary(c->g, OP_sin, x), 1));
     case_output(c, sum_of_products(c->g, x, graph_unary(c->g, OP_abs, x), 1));
     case_output(c, graph_reduce(c->g, OP_max, y, 1));
