@@ -288,8 +288,13 @@ void build_expect(Build *b, Env *env, Ast *s) {
         if (!left || !right)
             return;
         bool swap = c->binary.op == BINARY_GT || c->binary.op == BINARY_GE;
-        cond =
-            host_op(b, ops[c->binary.op], HT_BOOL, swap ? right : left, swap ? left : right, NULL);
+        Op op = ops[c->binary.op];
+        /* Beside a tensor a number takes its type, as everywhere: 0.95 is a float there. */
+        if ((x.kind == V_TENSOR) != (y.kind == V_TENSOR))
+            cond = value_to_condition(b, value_binary(b, op, swap ? y : x, swap ? x : y, c->span),
+                                      "expect", c->span);
+        else
+            cond = host_op(b, op, HT_BOOL, swap ? right : left, swap ? left : right, NULL);
     } else {
         cond = value_to_condition(b, build_expr(b, env, c), "expect", c->span);
     }
