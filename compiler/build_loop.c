@@ -203,6 +203,10 @@ void build_every(Build *b, Env *env, Ast *s) {
             build_error(b, s->every.n->span, "'every' takes an integer");
         return;
     }
+    if (n->kind == HX_CONST && n->i < 1) {
+        build_error(b, s->every.n->span, "'every' takes at least 1, found %lld", (long long)n->i);
+        return;
+    }
     region_close(b);
     HostVar *round = host_new_var(b, "round", HT_INT);
     SetArg arg = {round, s->span};

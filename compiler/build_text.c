@@ -243,6 +243,13 @@ void build_save_load(Build *b, Env *env, Ast *s) {
     }
 }
 
+static bool stands_in(Home *const *homes, int n, const Home *h) {
+    for (int i = 0; i < n; i++)
+        if (homes[i] == h)
+            return true;
+    return false;
+}
+
 /* Gives every save and load its homes: a model may get its sizes below the statement. */
 void build_stores_finish(Build *b) {
     for (int i = 0; i < b->stores.n; i++) {
@@ -256,6 +263,11 @@ void build_stores_finish(Build *b) {
         if (st->nhomes)
             memcpy(homes, st->homes, sizeof *homes * (size_t)st->nhomes);
         for (int k = 0; k < set.n; k++) {
+            if (stands_in(homes, st->nhomes, set.homes[k])) {
+                build_error(b, item->at, "'%s' is saved twice by this statement",
+                            set.homes[k]->path);
+                break;
+            }
             homes[st->nhomes++] = set.homes[k];
             if (st->kind == HS_LOAD)
                 home_reached(b, set.homes[k]);

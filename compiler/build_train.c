@@ -327,6 +327,8 @@ static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t) {
     Node *l = limit.kind == V_POISON ? NULL : value_to_node(b, limit, b->g->real, clip->span);
     if (l && l->shape.rank)
         build_error(b, clip->span, "'clip' takes one number, found %s", value_text(b, limit));
+    if (limit.kind == V_NUMBER && !limit.num.count && limit.num.f <= 0)
+        build_error(b, clip->span, "'clip' takes a number above 0, found %s", value_text(b, limit));
     if (!l || l->shape.rank)
         return false;
     l = graph_cast(b->g, l, b->g->real);

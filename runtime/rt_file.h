@@ -169,6 +169,21 @@ RT_FN enum rt_status rt_file_get(struct rt *rt, const char *path, const struct r
     return RT_OK;
 }
 
+/* Do two paths lead to one file? */
+RT_FN bool rt_same_file(const char *a, const char *b) {
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Does the path lead to a file that is in memory? */
+RT_FN bool rt_file_held(const struct rt *rt, const char *path) {
+    for (const struct rt_file *f = rt->files; f; f = f->next)
+        if (rt_same_file(f->path, path))
+            return true;
+    return false;
+}
+
 /* Releases all files; call when every source is read. */
 RT_FN void rt_files_drop(struct rt *rt) {
     while (rt->files) {

@@ -19,14 +19,17 @@ static void main_release(struct rt *rt, void *memory) {
     free(memory);
 }
 
+/* What standard output does not take is an error of the run: main keeps its errno. */
 static void main_write(struct rt *rt, int stream, const char *text, size_t n) {
-    (void)rt;
     while (n > 0) {
         ssize_t wrote = write(stream, text, n);
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0)
+        if (wrote <= 0) {
+            if (stream == STDOUT_FILENO)
+                *(int *)rt->host = errno;
             return;
+        }
         text += wrote;
         n -= (size_t)wrote;
     }
@@ -48,10 +51,16 @@ int main(int argc, char **argv) {
     nn->rt.alloc = main_alloc;
     nn->rt.release = main_release;
     nn->rt.write = main_write;
+    int lost = 0;
+    nn->rt.host = &lost;
     nn->progress = isatty(STDERR_FILENO) == 1;
     enum rt_status status = nn_trainer(nn, argc, argv);
     if (status && nn->rt.message[0])
         fprintf(stderr, NN_PROGRAM ": %s\n", nn->rt.message);
+    if (!status && lost) {
+        fprintf(stderr, NN_PROGRAM ": cannot write standard output: %s\n", strerror(lost));
+        status = RT_ENV;
+    }
     free(nn);
     return (int)status;
 }

@@ -111,9 +111,10 @@ RT_FN void nn_look_at(struct nn *nn, int group, int layer) {
             nn_look(nn, w->value + w->step * layer);
 }
 
-/* Runs the region once more from the same state (a fault has kept it) and finds the first tensor
- * that is NaN, or else the first that is infinite. */
-RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
+/* Runs the region once more from the same state (a fault has kept it) and finds the tensor that the
+ * loss got its value from: the first that is infinite for an infinite loss, whose gradients may be
+ * NaN; else the first NaN, for infinite values before it may be meant (masks). */
+RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r, double loss) {
     int threads = nn->n;
     nn->n = 1;
     nn->replay = true;
@@ -127,14 +128,15 @@ RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r) {
     }
     nn->replay = false;
     nn->n = threads;
-    return nn->bad_nan >= 0 ? nn->bad_nan : nn->bad_inf;
+    bool infinite = nn->bad_inf >= 0 && (isinf(loss) || nn->bad_nan < 0);
+    return infinite ? nn->bad_inf : nn->bad_nan;
 }
 
 RT_FN enum rt_status nn_diverged(struct nn *nn, const struct nn_region *r,
                                  const struct nn_place *p) {
     double x = nn->rt.fault.value;
     const char *what = isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
-    int bad = nn_first_bad(nn, r);
+    int bad = nn_first_bad(nn, r, x);
     if (bad < 0)
         return rt_fail(&nn->rt, RT_DIVERGED, "%s is %s at step %lld (%s)", p->name, what,
                        (long long)nn->step, p->where);

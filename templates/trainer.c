@@ -36,9 +36,20 @@ RT_FN enum rt_status nn_start(struct nn *nn) {
     //@ not c: return RT_OK;
 }
 
+/* The log is no file that was read: it would be emptied. */
+RT_FN enum rt_status nn_log_spares_inputs(struct nn *nn) {
+    bool read = rt_file_held(&nn->rt, nn->cli.log);
+    for (int i = 0; i < nn->cli.n_load; i++)
+        read |= rt_same_file(nn->cli.load[i].path, nn->cli.log);
+    if (read)
+        return rt_fail(&nn->rt, RT_USAGE, "--log '%s': this file is read", nn->cli.log);
+    return RT_OK;
+}
+
 /* Closes the log; a full disk is an error where the task had none. */
 RT_FN enum rt_status nn_log_end(struct nn *nn, enum rt_status status) {
-    bool lost = nn->log && (ferror(nn->log) | fclose(nn->log));
+    bool lost = nn->log && ferror(nn->log);
+    lost |= nn->log && fclose(nn->log) != 0;
     nn->log = NULL;
     if (lost && !status)
         return rt_fail(&nn->rt, RT_ENV, "cannot write '%s'", nn->cli.log);
@@ -51,12 +62,10 @@ RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
         return rt_fail(rt, RT_USAGE, "%s needs weights: --load FILE (or --untrained)", task->name);
     if (nn->cli.trace_dir && mkdir(nn->cli.trace_dir, 0777) != 0 && errno != EEXIST)
         return rt_fail(rt, RT_ENV, "cannot make '%s': %s", nn->cli.trace_dir, strerror(errno));
-    if (nn->cli.log && !(nn->log = fopen(nn->cli.log, "w")))
-        return rt_fail(rt, RT_ENV, "cannot write '%s': %s", nn->cli.log, strerror(errno));
-    if (nn->log) /* a line is there when its step is done, whatever ends the run */
-        setvbuf(nn->log, NULL, _IOLBF, BUFSIZ);
     if (task->data)
         NN_TRY(task->data(nn));
+    if (nn->cli.log)
+        NN_TRY(nn_log_spares_inputs(nn));
     rt_files_drop(rt);
     //@ cuda: NN_TRY(nn_start_device(nn));
     NN_TRY(nn_first(nn));
@@ -64,6 +73,10 @@ RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
         NN_TRY(task->prepare(nn));
     for (int i = 0; i < nn->cli.n_load; i++)
         NN_TRY(nn_load_weights(nn, &nn->cli.load[i]));
+    if (nn->cli.log && !(nn->log = fopen(nn->cli.log, "w")))
+        return rt_fail(rt, RT_ENV, "cannot write '%s': %s", nn->cli.log, strerror(errno));
+    if (nn->log) /* a line is there when its step is done, whatever ends the run */
+        setvbuf(nn->log, NULL, _IOLBF, BUFSIZ);
     enum rt_status status = task->run(nn);
     //@ cuda: const enum rt_status late = rt_faulted(&nn->rt) ? RT_OK : nn_settle(nn);
     //@ cuda: status = late ? late : status; /* a fault that nobody saw came first */

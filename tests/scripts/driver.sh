@@ -78,6 +78,35 @@ done
 says 0 "0 wrong" lockstep net3.nn trace
 says 1 "is [2, 3] in the trace, [2, 4] in the program" lockstep net4.nn trace
 
+# The log of a trainer: none of the files that are read, and untouched where a run does not begin.
+mkdir rows
+printf '1,2\n3,4\n' >rows/rows.csv
+cat >log.nn <<'END'
+data rows(x: [1], y: [1]) {
+    all {
+        x = csv("rows.csv", header=false, columns=0:1)
+        y = csv("rows.csv", header=false, columns=1:2)
+    }
+}
+param w: [1] = 1
+task train {
+    for (x, y) in rows.all.batches(2) { minimize mse(x * w, y) with sgd(0.1) }
+    print "done"
+}
+END
+"$NNC" build log.nn -o log || wrong "log.nn"
+cp rows/rows.csv rows/kept
+echo kept >kept.log
+./log --data rows --log rows/rows.csv 2>err
+[ $? = 1 ] && grep -q 'this file is read' err || wrong "a log over data: $(cat err)"
+cmp -s rows/rows.csv rows/kept || wrong "a log destroys data"
+./log --data nowhere --log kept.log 2>err
+[ $? = 2 ] && grep -q kept kept.log || wrong "a run that does not begin empties a log"
+if [ -c /dev/full ]; then
+    ./log --data rows >/dev/full 2>err
+    [ $? = 2 ] && grep -q 'cannot write standard output' err || wrong "a full disk: $(cat err)"
+fi
+
 # A compiler that is still at work when nnc is ended: what it leaves is removed.
 cat >slow <<'END'
 #!/bin/sh
