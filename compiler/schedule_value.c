@@ -129,13 +129,17 @@ static int depth_of_ix(const Sched *s, const Ix *x) {
     return depth;
 }
 
-/* A let for e in the outermost possible block; not outside an open if. */
+/* A let for e in the outermost possible block; not outside an open if. Threads of a tile that are no
+ * element's read nothing of what others of them may update. */
 static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Expr *e,
                          const char *name) {
     int depth = MAX(depth_of_expr(s, e), outermost_depth(s));
-    for (int d = depth + 1; d <= s->nest->depth; d++)
-        if (!nest_var_at(s->nest, d))
+    bool updated = s->target->threads && e->kind == EX_LOAD && e->buffer->home;
+    for (int d = depth + 1; d <= s->nest->depth; d++) {
+        const LoopVar *v = nest_var_at(s->nest, d);
+        if (!v || (updated && v->kind == LOOP_AT))
             depth = d;
+    }
     bool named = e->kind == EX_LOCAL && !e->local->changes;
     const Expr *local =
         named ? e : expr_local(s->arena, nest_let_at(s->nest, depth, name, e), NULL);

@@ -20,7 +20,7 @@ run() {
     local name=$1-$2 rows=$2 status=0
     shift 2
     (cd "$work/$rows" && CUDA_SHIM_REPORT=$work/$name.report \
-        "$work/digits" --data . --epochs 1 "$@" >"$work/out" 2>"$work/err") || status=$?
+        "$work/digits" --data . --epochs 1 --quiet "$@" >"$work/out" 2>"$work/err") || status=$?
     [ $status = 0 ] || [ $status = 4 ] || wrong "$name: exit code $status: $(cat "$work/err")"
 }
 
