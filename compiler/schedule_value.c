@@ -129,8 +129,8 @@ static int depth_of_ix(const Sched *s, const Ix *x) {
     return depth;
 }
 
-/* A let for e in the outermost possible block; not outside an open if. Threads of a tile that are no
- * element's read nothing of what others of them may update. */
+/* A let for e in the outermost possible block; not outside an open if. Threads of a tile that have
+ * no element read nothing of what others of them may update. */
 static const Expr *hoist(Sched *s, const Node *n, const Ix *const *sub, const Expr *e,
                          const char *name) {
     int depth = MAX(depth_of_expr(s, e), outermost_depth(s));
