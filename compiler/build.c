@@ -72,6 +72,17 @@ void build_warning(Build *b, Span at, const char *fmt, ...) {
 
 /* ---- scopes ---- */
 
+/* A name of the library is parsed when a program first says it: few programs say many. */
+static void parse_declaration(Build *b, Binding *bind) {
+    if (bind->decl)
+        return;
+    Ast *part = parse_part(b->arena, b->c->names, b->diag, bind->span);
+    if (part->file.decls.n != 1 || part->file.decls.at[0]->name != bind->name)
+        bug("std.nn: not one declaration of '%s'", bind->name);
+    bind->decl = part->file.decls.at[0];
+    bind->span = bind->decl->name_span;
+}
+
 Env *env_new(Build *b, Env *parent) {
     Env *e = NEW(b->arena, Env);
     e->parent = parent;
@@ -80,8 +91,11 @@ Env *env_new(Build *b, Env *parent) {
 
 Binding *env_get(Env *env, const char *name) {
     for (int i = env->names.n - 1; i >= 0; i--)
-        if (env->names.at[i]->name == name)
+        if (env->names.at[i]->name == name) {
+            if (env->library)
+                parse_declaration(env->library, env->names.at[i]);
             return env->names.at[i];
+        }
     return NULL;
 }
 
@@ -408,6 +422,16 @@ Value build_binding(Build *b, Binding *bind, Span at) {
 
 /* ---- files ---- */
 
+static void outline_library(Build *b) {
+    const Embedded *std = embedded("std.nn");
+    uint32_t file = diag_add_file(b->diag, std->name, std->text, std->size, true);
+    Outline found = parse_outline(b->arena, b->c->names, b->diag, file);
+    Env *env = b->library;
+    env->library = b;
+    for (int i = 0; i < found.n; i++)
+        env_add(b, env, found.at[i].name, BIND_DECL, value_none, found.at[i].part)->decl_env = env;
+}
+
 static Binding *declared(Build *b, Env *env, Ast *decl, const char *name, Span at) {
     Binding *old = env_get(env, name);
     if (old) {
@@ -445,7 +469,7 @@ static const char *relative_path(Build *b, const char *from, const char *path) {
                : arena_printf(b->arena, "%.*s/%s", (int)(slash - from), from, path);
 }
 
-static bool load(Build *b, Env *env, const char *path, const char *text, size_t size, bool library);
+static bool load(Build *b, Env *env, const char *path, const char *text, size_t size);
 
 /* false when something could not be read or parsed */
 static bool import_file(Build *b, Env *env, const Ast *d, const char *from) {
@@ -464,17 +488,16 @@ static bool import_file(Build *b, Env *env, const Ast *d, const char *from) {
     if (!text)
         diag_error(b->diag, d->span, "cannot open '%s': %s", path, strerror(errno));
     else
-        return load(b, env, path, text, size, false);
+        return load(b, env, path, text, size);
     return false;
 }
 
-static bool load(Build *b, Env *env, const char *path, const char *text, size_t size,
-                 bool library) {
+static bool load(Build *b, Env *env, const char *path, const char *text, size_t size) {
     int index = b->files.n;
     vec_push(b->arena, &b->files, (LoadedFile){intern_str(b->c->names, path), true});
     int errors = diag_errors(b->diag);
-    Ast *file = parse_file(b->arena, b->c->names, b->diag,
-                           diag_add_file(b->diag, path, text, size, library));
+    Ast *file =
+        parse_file(b->arena, b->c->names, b->diag, diag_add_file(b->diag, path, text, size, false));
     bool parsed = diag_errors(b->diag) == errors;
     for (int i = 0; i < file->file.decls.n; i++) {
         Ast *d = file->file.decls.at[i];
@@ -483,7 +506,7 @@ static bool load(Build *b, Env *env, const char *path, const char *text, size_t 
         else if (d->kind != AST_ERROR)
             declare_names(b, env, d);
     }
-    vec_push(b->arena, library ? &b->library_files : &b->user_files, file);
+    vec_push(b->arena, &b->user_files, file);
     b->files.at[index].open = false;
     return parsed;
 }
@@ -567,9 +590,8 @@ Program *front_end(Compiler *c, bool *unreadable) {
     *unreadable = !text;
     if (!text)
         return NULL;
-    const Embedded *std = embedded("std.nn");
-    bool parsed = load(b, b->library, "std.nn", std->text, std->size, true) &&
-                  load(b, b->user, c->settings.input, text, size, false);
+    outline_library(b);
+    bool parsed = load(b, b->user, c->settings.input, text, size);
     check_defines(b);
     if (!parsed)
         return NULL;

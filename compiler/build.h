@@ -44,6 +44,7 @@ typedef struct Binding {
 struct Env {
     Env *parent;
     VEC(Binding *) names;
+    Build *library; /* of the library's scope: parses its declarations; else NULL */
 };
 
 /* Where a parameter's first value comes from: runs in the start block, again by `reset`. */
@@ -217,7 +218,7 @@ struct Build {
     VEC(const char *) identifiers; /* C identifiers in use */
     Names *scalars;                /* those of Program.scalars */
     VEC(LoadedFile) files;
-    VEC(Ast *) library_files, user_files; /* FILE nodes */
+    VEC(Ast *) user_files; /* FILE nodes */
     VEC(Ast *) runnable;                  /* tasks and exports, in order */
     VEC(struct DataInfo *) datas;
     struct FieldUse *field; /* the field whose expression is being built, else NULL */

@@ -41,9 +41,9 @@ uint32_t diag_add_file(Diag *d, const char *path, const char *text, size_t size,
     File *f = NEW(d->arena, File);
     f->source = (SourceFile){path, text, size, library};
     vec_push(d->arena, &f->lines, 0);
-    for (size_t i = 0; i < size; i++)
-        if (text[i] == '\n')
-            vec_push(d->arena, &f->lines, (uint32_t)i + 1);
+    const char *end = text + size;
+    for (const char *at = text; at < end && (at = memchr(at, '\n', (size_t)(end - at)));)
+        vec_push(d->arena, &f->lines, (uint32_t)(++at - text));
     vec_push(d->arena, &d->files, f);
     return (uint32_t)d->files.n;
 }

@@ -29,15 +29,19 @@ static int break_cost(const char *s, size_t i) {
  * brackets as there is one, as late as there; else behind the first bracket or at any space; not
  * before a comment, which speaks of its own line. 0: nowhere. */
 static size_t break_at(const char *s, size_t start, size_t limit) {
+    static const signed char brackets[256] = {
+        ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1};
     size_t at = 0, space = 0, bracket = 0;
     int depth = 0, best = 0;
     bool quoted = false;
-    for (size_t i = start; s[i] && i <= limit && strncmp(s + i, " /*", 3) != 0; i++) {
+    for (size_t i = start; s[i] && i <= limit; i++) {
+        if (s[i] == ' ' && s[i + 1] == '/' && s[i + 2] == '*')
+            break;
         if (s[i] == '"' && (i == start || s[i - 1] != '\\'))
             quoted = !quoted;
         if (quoted)
             continue;
-        depth += (strchr("([{", s[i]) != NULL) - (strchr(")]}", s[i]) != NULL);
+        depth += brackets[(unsigned char)s[i]];
         if (s[i] == '(' && !bracket)
             bracket = i + 1;
         if (s[i] != ' ' || s[i + 1] == '{' || i < start + LEAST)

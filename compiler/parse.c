@@ -7,16 +7,16 @@
 
 /* ---- syntax errors: "expected a, b or c, found d" -------------------------------------------- */
 
-static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN, TYPE, NAME,
-                                        IF,     SCAN,         EACH, COPY,  NOT,  '(',   '[',  '-',
-                                        0};
+static const int expression_starts[] = {NUMBER, STRING_BEGIN, TRUE, FALSE, NONE, GIVEN,
+                                        TYPE,   NAME,         IF,   SCAN,  EACH, COPY,
+                                        NOT,    '(',          '[',  '-',   0};
 /* After `f(` and `x[`; nobody who forgot an expression there meant these. */
 static const int item_starts[] = {ELLIPSIS, ':', 0};
-static const int operators[] = {PIPE, OR,  AND, EQ,   NE,       '<', LE,  '>',     GE,
-                                '+',  '-', '*', '/',  FLOORDIV, '%', '@', '^',     '(',
-                                '[',  '.', DOTS, DOTS_EQ, FOR,  EACH, REVERSE, 0};
-static const int own_words[] = {OVER,  CLIP,        ACCUMULATE, AXIS, TO, FROM, BY, ORDER,
-                                SPLIT, STANDARDIZE, REVERSE,    ROWS, 0};
+static const int operators[] = {PIPE, OR,  AND,  EQ,      NE,       '<',  LE,      '>', GE,
+                                '+',  '-', '*',  '/',     FLOORDIV, '%',  '@',     '^', '(',
+                                '[',  '.', DOTS, DOTS_EQ, FOR,      EACH, REVERSE, 0};
+static const int own_words[] = {OVER,  CLIP,  ACCUMULATE,  AXIS,    TO,   FROM, BY,
+                                ORDER, SPLIT, STANDARDIZE, REVERSE, ROWS, 0};
 static const int after_value[] = {ASSIGN_OP, '=', ',', WITH, STRING_BEGIN, FORMAT, 0};
 static const int type_starts[] = {TYPE, FN, NAME, '(', '[', 0};
 
@@ -167,8 +167,8 @@ static size_t find_bad_utf8(const char *text, size_t size) {
         for (size_t k = 1; k < n; k++)
             if ((s[i + k] & 0xC0) != 0x80)
                 return i;
-        if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F)
-            || (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
+        if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F) ||
+            (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
             return i;
         i += n;
     }
@@ -189,31 +189,68 @@ static void drop_deep(Parse *p) {
     p->tree->file.decls = kept;
 }
 
-Ast *parse_file(Arena *a, Interner *names, Diag *d, uint32_t file) {
+static const SourceFile *source_of(const Diag *d, uint32_t file) {
     const SourceFile *source = diag_file(d, file);
     if (!source)
         bug("no file %u", file);
-    Ast *tree = ast_new(a, AST_FILE, (Span){file, 0, (uint32_t)source->size});
+    return source;
+}
+
+Ast *parse_part(Arena *a, Interner *names, Diag *d, Span part) {
+    Parse p = {.arena = a,
+               .names = names,
+               .diag = d,
+               .file = part.file,
+               .text = source_of(d, part.file)->text,
+               .offset = part.lo,
+               .size = part.hi,
+               .tree = ast_new(a, AST_FILE, part),
+               .piece.arena = a};
+    scan_open(&p);
+    nnparse(&p);
+    scan_close(&p);
+    drop_deep(&p);
+    return p.tree;
+}
+
+Ast *parse_file(Arena *a, Interner *names, Diag *d, uint32_t file) {
+    const SourceFile *source = source_of(d, file);
+    Span whole = {file, 0, (uint32_t)source->size};
     if (source->size >= INT32_MAX) {
         diag_error(d, (Span){file, 0, 0}, "the file is too large");
-        return tree;
+        return ast_new(a, AST_FILE, whole);
     }
     size_t bad = find_bad_utf8(source->text, source->size);
     if (bad < source->size) {
         Span at = {file, (uint32_t)bad, (uint32_t)bad + 1};
         diag_error(d, at, "this byte is not UTF-8 text");
-        return tree;
+        return ast_new(a, AST_FILE, whole);
     }
     const char *nul = memchr(source->text, 0, source->size);
     if (nul) { /* the scanner tells those outside of strings and comments; a string would end */
         uint32_t at = (uint32_t)(nul - source->text);
         diag_error(d, (Span){file, at, at + 1}, "a control character (code 0) stands here");
     }
-    Parse p = {.arena = a, .names = names, .diag = d, .file = file, .text = source->text,
-               .size = source->size, .tree = tree, .piece.arena = a};
-    scan_open(&p);
-    nnparse(&p);
-    scan_close(&p);
-    drop_deep(&p);
-    return tree;
+    return parse_part(a, names, d, whole);
+}
+
+Outline parse_outline(Arena *a, Interner *names, const Diag *d, uint32_t file) {
+    const SourceFile *source = source_of(d, file);
+    const char *text = source->text, *end = text + source->size;
+    Outline found = {0};
+    for (const char *line = text, *next; line < end; line = next) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        next = stop ? stop + 1 : end;
+        if (*line < 'a' || *line > 'z')
+            continue;
+        const char *name = line + strcspn(line, " ");
+        name += strspn(name, " ");
+        uint32_t lo = (uint32_t)(line - text);
+        if (found.n)
+            found.at[found.n - 1].part.hi = lo;
+        OutlineItem item = {intern(names, name, strcspn(name, " (=:{\n")),
+                            {file, lo, (uint32_t)source->size}};
+        vec_push(a, &found, item);
+    }
+    return found;
 }

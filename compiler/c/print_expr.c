@@ -481,7 +481,7 @@ static Level operator_level(const char *s) {
               {"<= ", LESS},       {"< ", LESS},        {"+ ", SUM},    {"- ", SUM},
               {"* ", PRODUCT},     {"/ ", PRODUCT}};
     for (int i = 0; i < COUNT_OF(of); i++)
-        if (strncmp(s, of[i].text, strlen(of[i].text)) == 0)
+        if (*s == *of[i].text && strncmp(s, of[i].text, strlen(of[i].text)) == 0)
             return of[i].level;
     return ANY;
 }

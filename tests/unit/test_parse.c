@@ -98,6 +98,28 @@ Test(parse, printed_text_parses_to_the_same_tree) {
     for_files("compiler/std.nn", 1, check_round_trip);
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+Test(parse, the_outline_of_the_library_is_what_it_declares) {
+    World w = world_new();
+    size_t size;
+    char *text = load(&w, "compiler/std.nn", &size);
+    AstList decls = parse(&w, "whole", text, size)->file.decls;
+    uint32_t file = diag_add_file(w.diag, "parts", text, size, true);
+    Outline outline = parse_outline(w.arena, w.names, w.diag, file);
+    cr_assert(outline.n == decls.n, "%d items for %d declarations", outline.n, decls.n);
+    for (int i = 0; i < decls.n; i++) {
+        OutlineItem item = outline.at[i];
+        cr_expect(item.name == decls.at[i]->name, "%s for %s", item.name, decls.at[i]->name);
+        Ast *part = parse_part(w.arena, w.names, w.diag, item.part);
+        cr_assert(part->file.decls.n == 1, "%s: %s", item.name, messages(&w));
+        Ast *found = part->file.decls.at[0];
+        cr_expect(ast_equal(found, decls.at[i]), "%s is another declaration", item.name);
+        cr_expect(found->span.lo == decls.at[i]->span.lo, "%s stands elsewhere", item.name);
+    }
+    arena_free(w.arena);
+}
+
 static void count_kinds(Ast *n, int *count) {
     count[n->kind]++;
     Ast **kids;
