@@ -53,6 +53,7 @@ typedef struct LoopVar {
     int unroll; /* SEQ: rounds the C compiler is asked to put side by side; 0: as it likes */
     const Ix *at; /* AT */
     bool promised; /* AT: no test, what uses the variable tests it */
+    const Buffer *makes; /* PART: what it is called after; NULL: it only checks */
 } LoopVar;
 
 /* ---- subscripts: constant + sum of coefficient * atom, kept in one canonical form ---- */

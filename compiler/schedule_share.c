@@ -331,13 +331,21 @@ static void keep_apart(Arena *a, Kernel *k) {
 }
 
 /* The text of a note with the names that buffers have in the function. */
-static const char *note_with_names(Arena *a, const Kernel *k) {
-    const char *note = k->note;
+static const char *note_with_names(Arena *a, const Kernel *k, const char *note) {
     for (int i = 0; i < k->reads.n + k->writes.n; i++) {
         const Access *x = access_of(k, i);
         note = x->called ? arena_replace_word(a, note, x->buffer->name, x->called) : note;
     }
     return note;
+}
+
+/* Its own note and those of its parts. */
+static void name_notes(Arena *a, Kernel *k) {
+    const Block *b = &k->nest->body;
+    k->note = note_with_names(a, k, k->note);
+    for (int i = 0; i < b->stmts.n; i++)
+        if (b->stmts.at[i]->kind == ST_LOOP && b->stmts.at[i]->var->kind == LOOP_PART)
+            b->stmts.at[i]->var->name = note_with_names(a, k, b->stmts.at[i]->var->name);
 }
 
 /* Kernels with a function of their own keep their names; the others are called after what their
@@ -369,7 +377,7 @@ static void name_shared(Compiler *c) {
         } else if (shared[i]) {
             k->name = names_unique(names, k->name, "_");
             keep_apart(c->arena, k);
-            k->note = note_with_names(c->arena, k);
+            name_notes(c->arena, k);
         }
     }
 }

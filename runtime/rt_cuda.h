@@ -9,7 +9,7 @@
 #include "rt_base.h"
 
 /* A kernel's buffer: it begins at a multiple of 16 bytes, and neighbours are loaded at once. */
-#define RT_ALIGNED(type, p) ((type)__builtin_assume_aligned(p, 16))
+#define RT_ALIGNED(p) ((p) = (__typeof__(p))__builtin_assume_aligned(p, 16))
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>

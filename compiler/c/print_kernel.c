@@ -91,25 +91,26 @@ static const char *print_parameter(Printer *p, const Buffer *b) {
     return one.at;
 }
 
-int print_memory_parameters(Printer *p, Text *list) {
+void print_memory_parameters(Printer *p, Text *list) {
     const Kernel *k = p->kernel;
     const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
     int n = print_buffers_of(k, buffer);
+    p->first_buffer = p->names.n;
     for (int i = 0; i < n; i++)
         print_item(list, print_parameter(p, buffer[i]));
+    p->buffers = n;
     for (int i = 0; i < k->sources.n; i++) {
         const DataSource *s = k->sources.at[i];
         const char *name = print_text(p, "src_%s", c_source_name(p->arena, s));
         print_item(list, print_text(p, "const %s *rt_restrict %s", c_type(s->dtype),
                                     print_new_name(p, s, name)));
     }
-    return n;
 }
 
 static const char *parameters(Printer *p) {
     const Kernel *k = p->kernel;
     Text list = {.arena = p->arena};
-    p->buffers = print_memory_parameters(p, &list);
+    print_memory_parameters(p, &list);
     for (int i = 0; i < k->scalars.n; i++)
         print_item(&list, print_text(p, "%s %s", print_scalar_type(k->scalars.at[i]->dtype),
                                    print_new_name(p, k->scalars.at[i], k->scalars.at[i]->name)));

@@ -27,7 +27,7 @@ typedef struct Printer {
     const char *lanes;   /* text of the number of lanes that count, NULL: all eight */
     const char *vector;  /* of four vectors a round, NULL: they are told by the element */
     VEC(PrintName) names;
-    int buffers; /* of the names, the first ones */
+    int first_buffer, buffers; /* of the names */
     VEC(PrintFixed) fixed;
 } Printer;
 
@@ -37,6 +37,8 @@ typedef struct Printer {
 
 const char *print_name(const Printer *p, const void *of);
 const char *print_new_name(Printer *p, const void *of, const char *wanted);
+/* The same for what has elements itself. */
+const char *print_new_array(Printer *p, const void *of, const char *wanted);
 
 /* ---- functions (print_kernel.c) ---- */
 
@@ -47,9 +49,8 @@ int print_buffer_subscripts(Arena *a, const Buffer *b, int64_t *extent);
 /* Each buffer once: what is read first, then what is only written. */
 int print_buffers_of(const Kernel *k, const Buffer **out);
 bool print_writes(const Kernel *k, const Buffer *b);
-/* Adds the parameters of a kernel that are memory: buffers, then sources. Returns how many buffers.
- */
-int print_memory_parameters(Printer *p, Text *list);
+/* Adds the parameters of a kernel that are memory: buffers, then sources. */
+void print_memory_parameters(Printer *p, Text *list);
 /* "a, b, c" grows by one. */
 void print_item(Text *list, const char *item);
 

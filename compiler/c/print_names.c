@@ -42,9 +42,9 @@ static bool is_taken(const Printer *p, const char *name) {
 
 /* An element that is named as the buffer where it lies: x_ij. */
 static const char *element_name(Printer *p, const char *name) {
-    static const char *const suffix[] = {"_0", "_i", "_ij", "_ijk"};
+    static const char *const suffix[] = {"_value", "_i", "_ij", "_ijk"};
     int64_t extent[3];
-    for (int i = 0; i < p->buffers; i++) {
+    for (int i = p->first_buffer; i < p->first_buffer + p->buffers; i++) {
         const Buffer *b = p->names.at[i].of;
         if (equal(p->names.at[i].name, name))
             return print_text(p, "%s%s", name,
@@ -65,9 +65,9 @@ static const char *name_in_function(const Kernel *k, const char *name) {
     return name;
 }
 
-const char *print_new_name(Printer *p, const void *of, const char *wanted) {
+static const char *new_name(Printer *p, const void *of, const char *wanted, bool element) {
     wanted = emit_name(p->arena, name_in_function(p->kernel, wanted));
-    if (is_taken(p, wanted))
+    if (element && is_taken(p, wanted))
         wanted = element_name(p, wanted);
     const char *name = wanted;
     size_t end = strlen(wanted);
@@ -76,4 +76,12 @@ const char *print_new_name(Printer *p, const void *of, const char *wanted) {
         name = print_text(p, "%s%s%d", wanted, joint, i);
     vec_push(p->arena, &p->names, (PrintName){of, name});
     return name;
+}
+
+const char *print_new_name(Printer *p, const void *of, const char *wanted) {
+    return new_name(p, of, wanted, true);
+}
+
+const char *print_new_array(Printer *p, const void *of, const char *wanted) {
+    return new_name(p, of, wanted, false);
 }

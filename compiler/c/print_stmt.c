@@ -28,7 +28,7 @@ const char *print_extents(Printer *p, const Local *l) {
 }
 
 static void print_let_array(Printer *p, const Local *l) {
-    emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_name(p, l, l->name),
+    emit_line(&p->e, "%s %s%s;", c_type(l->dtype), print_new_array(p, l, l->name),
               print_extents(p, l));
 }
 

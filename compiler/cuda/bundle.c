@@ -113,27 +113,24 @@ static int64_t blocks_of(const Kernel *k) {
     return g.grid[0] * g.grid[1] * g.grid[2];
 }
 
+/* A value of the step rather than a mask or what outlives it; a parameter, not its moments. */
+static const Buffer *made_by(const Kernel *k) {
+    const Buffer *value = NULL, *kept = k->writes.n ? k->writes.at[0].buffer : NULL;
+    for (int i = k->writes.n - 1; i >= 0; i--) {
+        const Buffer *b = k->writes.at[i].buffer;
+        if (!b->home && !(value && b->dtype == DT_BOOL))
+            value = b;
+        if (b->home && b->home->kind == HOME_PARAM)
+            kept = b;
+    }
+    return value ? value : kept;
+}
+
 static void add_part(Nest *n, const Kernel *k) {
-    nest_loop(n, LOOP_PART, k->note, dim_fixed(blocks_of(k)));
+    nest_loop(n, LOOP_PART, k->note, dim_fixed(blocks_of(k)))->makes = made_by(k);
     for (int i = 0; i < k->nest->body.stmts.n; i++)
         vec_push(n->arena, &n->at->stmts, k->nest->body.stmts.at[i]);
     nest_end(n);
-}
-
-/* Which blocks are which part. */
-static const char *note_of(Arena *a, Kernel *const *parts, int n) {
-    Text note = {.arena = a};
-    text_printf(&note, "kernels that do not wait for each other (and their blocks):");
-    int64_t first = 0;
-    for (int i = 0; i < n; i++) {
-        const int64_t last = first + blocks_of(parts[i]) - 1;
-        text_printf(&note, "%s %s (%lld", i ? "," : "", parts[i]->name, (long long)first);
-        if (last > first)
-            text_printf(&note, "-%lld", (long long)last);
-        text_printf(&note, ")");
-        first = last + 1;
-    }
-    return note.at;
 }
 
 static Kernel *bundle(Arena *a, Kernel *const *parts, int n) {
@@ -142,7 +139,7 @@ static Kernel *bundle(Arena *a, Kernel *const *parts, int n) {
     k->region = parts[0]->region;
     k->span = parts[0]->span;
     k->tiles = 1;
-    k->note = note_of(a, parts, n);
+    k->note = "kernels that do not wait for each other; each has the blocks before its end";
     k->nest = nest_new(a);
     for (int i = 0; i < n; i++) {
         add_uses(a, k, parts[i]);

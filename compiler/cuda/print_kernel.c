@@ -15,6 +15,57 @@ typedef struct Cuda {
     bool in_part;
 } Cuda;
 
+/* ---- neighbours ---- */
+
+/* By buffer of the kernel (print_buffers_of): does a thread use several elements side by side? */
+typedef struct Neighbours {
+    int n;
+    const Buffer **buffer;
+    bool *used;
+} Neighbours;
+
+static void note_neighbours(Neighbours *s, const Buffer *b) {
+    for (int i = 0; i < s->n; i++)
+        s->used[i] |= s->buffer[i] == b && layout_elements(b) >= 4;
+}
+
+static void find_loads(Neighbours *s, const Expr *e) {
+    if (e && e->kind == EX_LOAD)
+        note_neighbours(s, e->buffer);
+    for (int i = 0; e && i < e->nin; i++)
+        find_loads(s, e->in[i]);
+}
+
+static void find_neighbours(Neighbours *s, const Block *b, bool side_by_side) {
+    for (int i = 0; i < b->stmts.n; i++) {
+        const Stmt *st = b->stmts.at[i];
+        if (side_by_side) {
+            find_loads(s, st->value);
+            find_loads(s, st->with);
+        }
+        if (side_by_side && st->kind == ST_STORE)
+            note_neighbours(s, st->buffer);
+        bool unrolled = st->kind == ST_LOOP && st->var->kind == LOOP_UNROLL &&
+                        st->var->extent.n >= 4;
+        find_neighbours(s, &st->body, side_by_side || unrolled);
+    }
+}
+
+static void print_alignment(Printer *p, const Block *b) {
+    const Kernel *k = p->kernel;
+    int most = k->reads.n + k->writes.n + 1;
+    Neighbours s = {.buffer = NEW_ARRAY(p->arena, const Buffer *, most),
+                    .used = NEW_ARRAY(p->arena, bool, most)};
+    s.n = print_buffers_of(k, s.buffer);
+    find_neighbours(&s, b, false);
+    Text list = {.arena = p->arena};
+    for (int i = 0; i < s.n; i++)
+        if (s.used[i])
+            print_item(&list, print_text(p, "RT_ALIGNED(%s)", print_name(p, s.buffer[i])));
+    if (list.n)
+        emit_words(&p->e, "", list.at, ";");
+}
+
 /* ---- blocks ---- */
 
 static void print_block(Cuda *c, const Block *b);
@@ -205,26 +256,43 @@ static void print_at(Cuda *c, const Stmt *st) {
     print_below(c, st, name, always);
 }
 
-/* Blocks `first` and the ones after it. */
-static void print_part(Cuda *c, const Stmt *st, int64_t first, bool last) {
+/* Each part has the blocks before its end, which is called after what the part makes. */
+static const char **print_ends(Printer *p) {
+    const Block *b = &p->kernel->nest->body;
+    const char **end = NEW_ARRAY(p->arena, const char *, b->stmts.n + 1);
+    Text list = {.arena = p->arena};
+    int64_t blocks = 0;
+    for (int i = 0; i < b->stmts.n; i++) {
+        const LoopVar *part = b->stmts.at[i]->var;
+        const char *what = part->makes ? print_name(p, part->makes) : "check";
+        blocks += part->extent.n;
+        end[i] = print_new_name(p, part, print_text(p, "end_of_%s", what));
+        print_item(&list, print_text(p, "%s = %lld", end[i], (long long)blocks));
+    }
+    emit_line(&p->e, "enum { %s };", list.at);
+    return end;
+}
+
+/* Blocks from the end of the part before (NULL: there is none) to its own (NULL: all others). */
+static void print_part(Cuda *c, const Stmt *st, const char *from, const char *end) {
     Printer *p = &c->p;
     const Geometry all = c->g;
-    long long end = (long long)(first + st->var->extent.n);
     int names = p->names.n;
-    if (first == 0)
-        emit_begin(&p->e, "if (blockIdx.x < %lld)", end);
-    else if (last)
+    if (!from)
+        emit_begin(&p->e, "if (blockIdx.x < %s)", end);
+    else if (!end)
         emit_turn(&p->e, "else");
     else
-        emit_turn(&p->e, "else if (blockIdx.x < %lld)", end);
+        emit_turn(&p->e, "else if (blockIdx.x < %s)", end);
     if (*st->var->name)
         emit_line(&p->e, "/* %s */", st->var->name);
+    print_alignment(p, &st->body);
     c->g = geometry_of_part(&st->body);
     c->block = st->var->extent.n > 1 ? "blockIdx.x" : NULL;
-    c->block_is_int = first > 0 && c->block;
+    c->block_is_int = from && c->block;
     if (c->block_is_int) {
         c->block = print_new_name(p, st, "local_block");
-        emit_line(&p->e, "const int %s = (int)blockIdx.x - %lld;", c->block, (long long)first);
+        emit_line(&p->e, "const int %s = (int)blockIdx.x - %s;", c->block, from);
     } else if (c->g.tiles > 1) {
         c->block = "(int)blockIdx.x";
     }
@@ -239,12 +307,10 @@ static void print_part(Cuda *c, const Stmt *st, int64_t first, bool last) {
 
 static void print_parts(Cuda *c) {
     const Block *b = &c->p.kernel->nest->body;
-    int64_t first = 0;
+    const char **end = print_ends(&c->p);
     c->in_part = true;
-    for (int i = 0; i < b->stmts.n; i++) {
-        print_part(c, b->stmts.at[i], first, i == b->stmts.n - 1);
-        first += b->stmts.at[i]->var->extent.n;
-    }
+    for (int i = 0; i < b->stmts.n; i++)
+        print_part(c, b->stmts.at[i], i ? end[i - 1] : NULL, i + 1 < b->stmts.n ? end[i] : NULL);
     emit_end(&c->p.e, "");
 }
 
@@ -283,7 +349,7 @@ static void print_array(Cuda *c, const Stmt *st) {
     const char *zeros =
         st->kind == ST_FILL ? print_text(p, " = %s", print_zeros(p, l->rank)) : "";
     emit_line(&p->e, "%s%s %s%s%s;", l->shared ? "__shared__ __align__(16) " : "",
-              c_type(l->dtype), print_new_name(p, l, l->name), print_extents(p, l), zeros);
+              c_type(l->dtype), print_new_array(p, l, l->name), print_extents(p, l), zeros);
 }
 
 static void print_let(Cuda *c, const Stmt *st) {
@@ -450,32 +516,6 @@ static void print_moves(Printer *p, const bool *moves) {
     }
 }
 
-/* Has a thread several elements side by side? */
-static bool has_neighbours(const Block *b) {
-    for (int i = 0; i < b->stmts.n; i++) {
-        const Stmt *st = b->stmts.at[i];
-        if ((st->kind == ST_LOOP && st->var->kind == LOOP_UNROLL && st->var->extent.n >= 4) ||
-            has_neighbours(&st->body))
-            return true;
-    }
-    return false;
-}
-
-static void print_alignment(Printer *p) {
-    const Kernel *k = p->kernel;
-    const Buffer **buffer = NEW_ARRAY(p->arena, const Buffer *, k->reads.n + k->writes.n + 1);
-    int n = has_neighbours(&k->nest->body) ? print_buffers_of(k, buffer) : 0;
-    for (int i = 0; i < n; i++) {
-        const char *name = print_name(p, buffer[i]);
-        Text type = {.arena = p->arena};
-        if (layout_elements(buffer[i]) < 4)
-            continue;
-        c_print_buffer_type(&type, buffer[i], "");
-        emit_line(&p->e, "%s = RT_ALIGNED(%s%s, %s);", name,
-                  print_writes(k, buffer[i]) ? "" : "const ", type.at, name);
-    }
-}
-
 /* What the kernel needs of the block. */
 static void print_block_values(Printer *p) {
     const Kernel *k = p->kernel;
@@ -530,7 +570,8 @@ static void print_head(Cuda *c, const bool *moves) {
         emit_end(&p->e, "");
     }
     print_moves(p, moves);
-    print_alignment(p);
+    if (!g->parts)
+        print_alignment(p, &k->nest->body);
     print_block_values(p);
     print_who(c);
 }
