@@ -393,7 +393,25 @@ static Value host_result(Build *b, Op op, HType t, HExpr *x, HExpr *y, Span at) 
 }
 
 static HExpr *host_cast(Build *b, HExpr *h, HType t) {
+    if (h->kind == HX_CONST && h->type == HT_INT && t == HT_REAL)
+        return host_const_real(b, (double)h->i);
     return h->type == t ? h : host_op(b, OP_cast, t, h, NULL, NULL);
+}
+
+static bool is_host_constant(const HExpr *h, int64_t n) {
+    if (h->kind != HX_CONST || (h->type != HT_REAL && h->type != HT_INT))
+        return false;
+    return h->type == HT_REAL ? h->f == (double)n && !signbit(h->f) : h->i == n;
+}
+
+/* x - 0, x * 1, 1 * x and x / 1 are x, bit by bit; x + 0 is not: -0 + 0 is 0. NULL: something
+ * is to be computed. */
+static HExpr *host_unchanged(Op op, HExpr *x, HExpr *y) {
+    if (op == OP_sub && is_host_constant(y, 0))
+        return x;
+    if ((op == OP_mul || op == OP_div) && is_host_constant(y, 1))
+        return x;
+    return op == OP_mul && is_host_constant(x, 1) ? y : NULL;
 }
 
 static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at) {
@@ -413,7 +431,10 @@ static Value host_binary(Build *b, const Operator *o, Value x, Value y, Span at)
     }
     HType t = o->class == REAL || tx == HT_REAL || ty == HT_REAL ? HT_REAL : HT_INT;
     HType result = o->class == COMPARE || o->class == ORDER ? HT_BOOL : t;
-    return host_result(b, o->op, result, host_cast(b, hx, t), host_cast(b, hy, t), at);
+    hx = host_cast(b, hx, t);
+    hy = host_cast(b, hy, t);
+    HExpr *same = result == t ? host_unchanged(o->op, hx, hy) : NULL;
+    return same ? value_host(same) : host_result(b, o->op, result, hx, hy, at);
 }
 
 /* ---- two operands ---- */

@@ -130,13 +130,24 @@ static void emit_batches_start(CEmit *x, const BatchLoop *b) {
     emit_computed(x, b->steps);
 }
 
+/* Some loop has no count that takes the number of its rows at once: on the GPU it comes as 0 behind
+ * the last batch, and the count keeps that of the batch. */
+static bool needs_rows(const CEmit *x, const HStmt *s) {
+    bool all = !x->gpu;
+    for (int i = 0; i < s->nloops; i++)
+        all = all && s->loops[i]->count;
+    return !all;
+}
+
 /* A shared index home is filled once: zip gives each loop its own. */
 static void emit_batches(CEmit *x, const HStmt *s) {
     for (int i = 0; i < s->nloops; i++)
         emit_batches_start(x, s->loops[i]);
     emit_begin(&x->e, "for (;;)");
     int id = x->temporaries++;
-    emit_line(&x->e, "int64_t rows_%d;", id);
+    const char *rows = arena_printf(x->arena, "rows_%d", id);
+    if (needs_rows(x, s))
+        emit_line(&x->e, "int64_t %s;", rows);
     for (int i = 0; i < s->nloops; i++) {
         const BatchLoop *b = s->loops[i];
         if (x->gpu) {
@@ -144,11 +155,12 @@ static void emit_batches(CEmit *x, const HStmt *s) {
                       cuda_index(x, b->index), id);
             emit_line(&x->e, "if (!rows_%d)", id);
         } else {
-            emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &rows_%d))", b->id,
-                      c_at(x, "at", c_home_buffer(x, b->index)), id);
+            emit_line(&x->e, "if (!rt_batches_next(&nn->loops[%d], %s, &%s))", b->id,
+                      c_at(x, "at", c_home_buffer(x, b->index)),
+                      b->count ? arena_printf(x->arena, "nn->counts.%s", b->count->name) : rows);
         }
         emit_line(&x->e, "    break;");
-        if (b->count)
+        if (b->count && x->gpu)
             emit_line(&x->e, "nn->counts.%s = rows_%d;", b->count->name, id);
     }
     c_emit_block(x, s->body);

@@ -23,7 +23,10 @@ for model in models/*.nn tests/corpus/*.nn; do
         never "$text" '(float|double|bool|int32_t) [a-z_0-9]*_[0-9]_[0-9] = [^b]' \
             "an element is called as its buffer with a number"
         never "$text" 'blockIdx\.x [<-] [0-9]' "blocks of a part are told by a bare number"
+        sed -n '/^RT_FN .* task_/,/^}/p' "$work/whole" >"$text.tasks"
+        never "$text.tasks" ' - 0\.0|\* 1\.0|/ 1\.0' "a task computes what is known"
         most 3 "$text" RT_ALIGNED "a wall of alignments"
     done
+    never "${text%.*}.c.tasks" '= rows_[0-9]' "the rows of a batch stand in two places"
 done
 finish
