@@ -41,6 +41,11 @@ static Span user_place(const Build *b, Span at, const char **callee) {
     return at;
 }
 
+Span build_place(const Build *b, Span at) {
+    const char *callee;
+    return user_place(b, at, &callee);
+}
+
 void build_error(Build *b, Span at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

@@ -229,6 +229,8 @@ struct Build {
 };
 
 /* ---- build.c ---- */
+/* The user's call where `at` is in the library. */
+Span build_place(const Build *b, Span at);
 void build_error(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void build_warning(Build *b, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 Span outer_call(const Build *b); /* the call in a task or at top level that led here */

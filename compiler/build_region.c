@@ -166,7 +166,7 @@ Home *home_new(Build *b, HomeKind kind, const char *name, DType t, const Shape *
     h->name = name;
     h->dtype = t;
     h->shape = *s;
-    h->span = at;
+    h->span = build_place(b, at);
     h->model = -1;
     vec_push(b->arena, &b->p->homes, h);
     return h;

@@ -126,7 +126,7 @@ static void run_slot_init(Build *b, void *arg) {
 
 static Home *slot_new(Build *b, const RuleUse *r, Ast *decl, const char *name, DType t,
                       const Shape *s) {
-    Home *h = home_new(b, HOME_OPT, name, t, s, r->param->span);
+    Home *h = home_new(b, HOME_OPT, name, t, s, b->g->span);
     h->of = r->param;
     h->path = r->opt->number ? arena_printf(b->arena, "%s[%d]", r->opt->name, r->opt->number)
                              : r->opt->name;
