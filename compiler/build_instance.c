@@ -301,6 +301,40 @@ static int place_of_layer(const Instance *in) {
     return same > 1 ? place : 0;
 }
 
+/* A view of a value of its name is that value. */
+static bool is_made_here(const Node *n) {
+    bool view = n->nin == 1 && (op_info[n->op].kind == KIND_MOVE || n->op == OP_cast);
+    return n->name && !n->place && !n->gradient_of && op_info[n->op].kind != KIND_LEAF &&
+           !(view && n->in[0]->name == n->name);
+}
+
+static int by_name(const void *x, const void *y) {
+    const Node *a = *(Node *const *)x, *b = *(Node *const *)y;
+    if (a->region != b->region)
+        return a->region->id < b->region->id ? -1 : 1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+/* relu[1] for what a region calls relu a second time: numbers as layers have them. */
+static void place_equal_names(Build *b) {
+    Node **made = NEW_ARRAY(b->arena, Node *, b->g->nodes.n + 1);
+    int n = 0;
+    for (int i = 0; i < b->g->nodes.n; i++)
+        if (b->g->nodes.at[i]->region && is_made_here(b->g->nodes.at[i]))
+            made[n++] = b->g->nodes.at[i];
+    qsort(made, (size_t)n, sizeof(Node *), by_name);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && made[end]->region == made[i]->region &&
+                          strcmp(made[end]->name, made[i]->name) == 0;)
+            end++;
+        for (int k = i; k < end && end > i + 1; k++) {
+            made[k]->place = k - i + 1;
+            made[k]->counted = true;
+        }
+    }
+}
+
 /* A gradient whose name was not changed since is called after its value once more. */
 static void place_values(Build *b) {
     for (int i = 0; i < b->named_by_layers.n; i++) {
@@ -308,10 +342,13 @@ static void place_values(Build *b) {
         if (b->name_ranks.at[named->node->id] != NAME_OF_LET)
             named->node->place = place_of_layer(named->instance);
     }
+    place_equal_names(b);
     for (int i = 0; i < b->g->derivatives.n; i++) {
         const Derivative *d = &b->g->derivatives.at[i];
-        if (d->dy->name == d->name)
+        if (d->dy->name == d->name) {
             d->dy->place = d->of->place;
+            d->dy->counted = d->of->counted;
+        }
     }
 }
 

@@ -3,7 +3,7 @@
  * A home is called by its path. A value is called as the program calls it: by a `let`, by the
  * function or layer that gave it, else by what it is made from or what it is for. Where two regions
  * have a value of one name, each puts a word of its own before it (valid_relu, test_relu); a number
- * comes last, and only within a region.
+ * comes last, and only within a region: of the layer, else among values of the name, from 0.
  */
 #include "fuse.h"
 #include <stdlib.h>
@@ -15,9 +15,10 @@ typedef struct Namer {
     Fuser *f;
     Arena *arena;
     const Node **user; /* by node: the first that is made from it */
+    const Node *named; /* the value with a place that the last name comes from; NULL: none */
 } Namer;
 
-static const char *derived(const Namer *m, const Node *n, int depth);
+static const char *derived(Namer *m, const Node *n, int depth);
 
 static bool is_constant(const Node *n) {
     while (op_info[n->op].kind == KIND_MOVE && n->nin == 1)
@@ -32,14 +33,14 @@ static bool keeps_value(const Node *n) {
 }
 
 /* The value that n is for: its user, past views. */
-static const Node *purpose(const Namer *m, const Node *n) {
+static const Node *purpose(Namer *m, const Node *n) {
     const Node *user = m->user[n->id];
     while (user && !user->name && keeps_value(user))
         user = m->user[user->id];
     return user && user->name ? user : NULL;
 }
 
-static const char *join(const Namer *m, const char *first, const char *second) {
+static const char *join(Namer *m, const char *first, const char *second) {
     return arena_printf(m->arena, "%s_%s", first, second);
 }
 
@@ -55,7 +56,7 @@ static const char *word_of(Op op) {
 }
 
 /* x / 16 is x_scaled, 1 / x is x_inverse, x < best is x_below_best. */
-static const char *of_two(const Namer *m, const Node *n, int depth) {
+static const char *of_two(Namer *m, const Node *n, int depth) {
     bool scales = n->op == OP_mul || n->op == OP_div, shifts = n->op == OP_add || n->op == OP_sub;
     const char *x = derived(m, n->in[0], depth - 1), *y = derived(m, n->in[1], depth - 1);
     bool alone = is_constant(n->in[0]) || is_constant(n->in[1]);
@@ -70,7 +71,7 @@ static const char *of_two(const Namer *m, const Node *n, int depth) {
     return join(m, x ? x : y, word_of(n->op));
 }
 
-static const char *of_inputs(const Namer *m, const Node *n, int depth) {
+static const char *of_inputs(Namer *m, const Node *n, int depth) {
     if (n->nin == 2 && op_info[n->op].kind == KIND_MAP)
         return of_two(m, n, depth);
     for (int leaves = 0; leaves < 2; leaves++) /* what is computed says more than a parameter */
@@ -83,26 +84,32 @@ static const char *of_inputs(const Namer *m, const Node *n, int depth) {
     return NULL;
 }
 
+static const char *called(Namer *m, const Node *n) {
+    if (n->name && n->place && !m->named)
+        m->named = n;
+    return n->name;
+}
+
 /* NULL: nothing is known that says something. */
-static const char *derived(const Namer *m, const Node *n, int depth) {
+static const char *derived(Namer *m, const Node *n, int depth) {
     if (n->name || n->op == OP_constant || depth == 0)
-        return n->name;
+        return called(m, n);
     if (n->op == OP_scalar)
         return n->attr.scalar->name;
     const Node *user = m->user[n->id], *whose = purpose(m, n);
     if (user && user->op == OP_reshape && user->name)
-        return user->name;
+        return called(m, user);
     if (n->nin > 0 && keeps_value(n))
         return derived(m, n->in[0], depth);
     if (whose && whose->op == OP_where && n->dtype == DT_BOOL)
-        return join(m, whose->name, "mask");
+        return join(m, called(m, whose), "mask");
     if (whose && n->op == OP_dot)
-        return join(m, whose->name, "product");
+        return join(m, called(m, whose), "product");
     const char *name = of_inputs(m, n, depth);
     return name && strlen(name) > LONG ? NULL : name;
 }
 
-static const char *value_name(const Namer *m, const Node *n) {
+static const char *value_name(Namer *m, const Node *n) {
     const Program *p = m->f->compiler->program;
     for (int r = 0; r < p->regions.n && !n->name; r++) {
         const Region *region = p->regions.at[r];
@@ -119,20 +126,23 @@ static const char *value_name(const Namer *m, const Node *n) {
 typedef struct Wish {
     Buffer *buffer;
     const char *word; /* of its region */
+    bool counted;     /* its number is among values of its name */
     bool prefixed;    /* by it */
 } Wish;
 
-static const char *identifier(const Namer *m, const char *path) {
+static const char *identifier(Namer *m, const char *path) {
     return arena_fold_words(m->arena, arena_identifier(m->arena, path));
 }
 
-static Wish wish_of(const Namer *m, Buffer *b) {
+static Wish wish_of(Namer *m, Buffer *b) {
     const Node *n = b->node;
+    m->named = NULL;
     const char *plain = identifier(m, value_name(m, n));
-    b->plain = n->place ? arena_printf(m->arena, "%s_%d", plain, n->place - 1) : plain;
+    b->plain =
+        m->named ? arena_printf(m->arena, "%s_%d", plain, m->named->place - 1) : plain;
     b->base = plain;
     const char *word = n->region->word ? n->region->word : "other";
-    return (Wish){b, word, false};
+    return (Wish){b, word, m->named && m->named->counted, false};
 }
 
 static int by_name(const void *x, const void *y) {
@@ -144,6 +154,24 @@ static int by_name(const void *x, const void *y) {
 static int by_buffer(const void *x, const void *y) {
     const Wish *a = x, *b = y;
     return (a->buffer->id > b->buffer->id) - (a->buffer->id < b->buffer->id);
+}
+
+static int by_base(const void *x, const void *y) {
+    const Wish *a = x, *b = y;
+    const Region *r = a->buffer->node->region, *s = b->buffer->node->region;
+    int order = strcmp(a->buffer->base, b->buffer->base);
+    return order ? order : (r->id > s->id) - (r->id < s->id);
+}
+
+/* Of values of a name that are equal one is left: it needs no number. */
+static void drop_lone_numbers(Wish *w, int n) {
+    qsort(w, (size_t)n, sizeof *w, by_base);
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && by_base(&w[i], &w[end]) == 0;)
+            end++;
+        if (end == i + 1 && w[i].counted)
+            w[i].buffer->plain = w[i].buffer->base;
+    }
 }
 
 /* Values of one name in several regions get the words of these, and so does one whose name a home
@@ -161,7 +189,7 @@ static void tell_apart(Wish *w, int n, Names *names) {
 }
 
 /* What outlives its region comes first. */
-static void settle(const Namer *m, Wish *w, int n, Names *names) {
+static void settle(Namer *m, Wish *w, int n, Names *names) {
     for (int kept = 1; kept >= 0; kept--)
         for (int i = 0; i < n; i++) {
             Buffer *b = w[i].buffer;
@@ -175,7 +203,8 @@ static void settle(const Namer *m, Wish *w, int n, Names *names) {
 
 void fuse_name_buffers(Fuser *f) {
     Lowered *l = f->compiler->lowered;
-    Namer m = {f, f->arena, NEW_ARRAY(f->arena, const Node *, f->graph->nodes.n + 1)};
+    Namer m = {.f = f, .arena = f->arena};
+    m.user = NEW_ARRAY(f->arena, const Node *, f->graph->nodes.n + 1);
     Wish *wishes = NEW_ARRAY(f->arena, Wish, l->buffers.n + 1);
     int n = 0;
     l->names = names_new(f->arena);
@@ -193,6 +222,7 @@ void fuse_name_buffers(Fuser *f) {
         b->base = identifier(&m, b->home->path ? b->home->path : b->home->name);
         b->name = names_unique(l->names, b->base, "_");
     }
+    drop_lone_numbers(wishes, n);
     tell_apart(wishes, n, l->names);
     settle(&m, wishes, n, l->names);
 }

@@ -183,7 +183,8 @@ struct Node {
     Region *region;
     Span span;        /* the place in the .nn file it comes from */
     const char *name; /* the user's name for the value (h1, loss, d_h1), or NULL */
-    int place; /* of its layer among those of equal name, from 1; 0: it needs none */
+    int place; /* of its layer, else of itself, among those of equal name, from 1; 0: it is alone */
+    bool counted; /* its place is among values of its name, not of its layer */
     const Home *gradient_of; /* NULL: it is no home's gradient */
 };
 

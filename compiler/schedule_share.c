@@ -305,11 +305,45 @@ static void name_accesses(Arena *a, int n, Access *shared, const Access *other,
     }
 }
 
-/* update_sub: what is done, where it is done to things of different names; zero. */
+static bool reads(const Kernel *k, const Buffer *b) {
+    for (int i = 0; i < k->reads.n; i++)
+        if (k->reads.at[i].buffer == b)
+            return true;
+    return false;
+}
+
+/* net.linear[2] of net.linear[2].w: the layer whose parameters both calls use; NULL: none. */
+static const char *layer_of_both(Arena *a, const Kernel *x, const Kernel *y) {
+    for (int i = 0; i < x->reads.n; i++) {
+        const Buffer *b = x->reads.at[i].buffer;
+        const char *path = b->home && b->home->kind == HOME_PARAM ? b->home->path : NULL;
+        const char *end = path ? strrchr(path, '.') : NULL;
+        if (end && reads(y, b))
+            return arena_fold_words(
+                a, arena_identifier(a, arena_printf(a, "%.*s", (int)(end - path), path)));
+    }
+    return NULL;
+}
+
+/* The word that both names end with, where it is no number; NULL: none. */
+static const char *last_word_of_both(const char *x, const char *y) {
+    const char *p = strrchr(x, '_'), *q = strrchr(y, '_');
+    bool same = p && q && strcmp(p, q) == 0 && p[1] && !(p[1] >= '0' && p[1] <= '9');
+    return same ? p + 1 : NULL;
+}
+
+/* apply_net_linear_2, update_rows, update_sub: whose work it is, else what it is for, else what is
+ * done, where it is done to things of different names; zero. */
 static const char *neutral_name(Arena *a, const Kernel *x, const Kernel *y) {
     int n = (int)strcspn(x->name, "_");
     bool same = strncmp(x->name, y->name, (size_t)n) == 0;
     const char *verb = same ? arena_printf(a, "%.*s", n, x->name) : "make";
+    const char *layer = kernel_writes_home(x) ? NULL : layer_of_both(a, x, y);
+    const char *last = same ? last_word_of_both(x->name, y->name) : NULL;
+    if (layer)
+        return arena_printf(a, "apply_%s", layer);
+    if (last)
+        return arena_printf(a, "%s_%s", verb, last);
     bool moves = x->op == OP_stop || x->op == OP_constant;
     return moves ? verb : arena_printf(a, "%s_%s", verb, op_info[x->op].name);
 }

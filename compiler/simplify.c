@@ -152,7 +152,7 @@ static void rebuild(Old *o, Node *n) {
         copy.in[k] = here(s, o->map[n->in[k]->id], n->region);
     Node *m = own_node(o, n, simple(s, &copy));
     if (n->name && !m->name && m->region == n->region)
-        m->name = n->name, m->place = n->place;
+        m->name = n->name, m->place = n->place, m->counted = n->counted;
     if (!m->gradient_of && m->region == n->region)
         m->gradient_of = n->gradient_of;
     s->uses.at[m->id] += o->uses[n->id];

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # a parameter lies.
 lines() {
     grep -vE '"?(net|late|adamw\.[mv]\.net|adamw\.[mv]\.late)\.block|VALUE_|0x[0-9a-f]{8}u,' "$1" |
-        grep -vc '^ *"std.nn:'
+        grep -vcE '^ *"(deep|recursion)[.]nn:'
 }
 
 # loops TEXT PATTERN
@@ -33,7 +33,7 @@ grep -q 'RT_LAUNCH(update_.*, dim3([0-9]*, 1, 48)' "$work/cuda.48" ||
 
 # Layers by recursion: their paths grow instead of a number in them.
 lines() {
-    grep -vE '"?(net|lion\.m\.net)\.deep|VALUE_' "$1" | grep -vc '^ *"std.nn:'
+    grep -vE '"?(net|lion\.m\.net)\.deep|VALUE_' "$1" | grep -vcE '^ *"(deep|recursion)[.]nn:'
 }
 for target in c cuda; do
     for depth in 12 48; do
