@@ -148,10 +148,11 @@ static void note_way(const Sched *s, Text *t) {
     }
     for (int i = 0; i < g->nodes.n && !named && ops < MOST; i++) {
         const char *op = op_info[g->nodes.at[i]->op].name;
-        if (names_has(told, op) || g->nodes.at[i]->op == OP_stop)
+        bool said = g->nodes.at[i]->op == OP_check && !g->stores.n;
+        if (names_has(told, op) || g->nodes.at[i]->op == OP_stop || said)
             continue;
         names_reserve(told, op);
-        text_printf(t, "%s%s", ops++ ? ", " : g->stores.n ? " = " : "", op);
+        text_printf(t, "%s%s", ops++ ? ", " : g->stores.n ? " = " : " of ", op);
     }
 }
 
@@ -160,7 +161,7 @@ static const char *kernel_note(const Sched *s) {
     Text t = {.arena = s->arena};
     const char *place = diag_place(s->compiler->diag, s->arena, s->kernel->span);
     if (place)
-        text_printf(&t, "%s: ", place);
+        text_printf(&t, s->group->stores.n ? "%s: " : "%s: check", place);
     for (int i = 0; i < s->group->stores.n; i++) {
         const Buffer *b = s->group->stores.at[i].buffer;
         text_printf(&t, "%s%s %s", i ? ", " : "", b->name, shape_text(s->arena, &b->shape));

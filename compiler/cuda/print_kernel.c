@@ -5,6 +5,7 @@
  */
 #include "../c/print_kernel.h"
 #include "geometry.h"
+#include <string.h>
 
 typedef struct Cuda {
     Printer p;
@@ -395,7 +396,7 @@ static void print_fault(Cuda *c, const Stmt *st) {
     const char *when = print_expr(p, st->value, false), *first = first_thread(c);
     const char *node = print_name(p, &p->kernel->faults.at[kernel_fault(p->kernel, st->node)]);
     if (first)
-        when = print_text(p, "%s && (%s)", first, when);
+        when = print_text(p, strpbrk(when, "|?") ? "%s && (%s)" : "%s && %s", first, when);
     emit_begin(&p->e, "if (%s)", when);
     emit_line(&p->e, "rt_fault_raise_%s(fault, %s, %s, block->step);",
               dtype_name(st->with->dtype), node, print_expr(p, st->with, false));

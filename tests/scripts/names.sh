@@ -28,6 +28,7 @@ for model in models/*.nn tests/corpus/*.nn; do
         never "$text.tasks" ' - 0\.0|\* 1\.0|/ 1\.0' "a task computes what is known"
         [[ $model != models/* ]] || # where nothing else is common, the corpus has it
             never "$text" '^(RT_KERNEL void )?(make|update)_add\(' "a name says only the last op"
+        never "$text" 'nn:[0-9]*:  ' "a note says nothing of what is made"
         never "$text" 'std\.nn:[0-9]' "a place is not the user's"
         most 3 "$text" RT_ALIGNED "a wall of alignments"
     done
