@@ -44,6 +44,7 @@ struct rt_csv_state {
     const char *at, *end;
     int64_t line;
     const char *first; /* the first line after those skipped: names, when there is a header */
+    int64_t head;      /* its number */
     bool header;
     int32_t columns;      /* cells of that line */
     int32_t *slot;        /* [columns] which element of the row a column is, or -1 */
@@ -271,7 +272,7 @@ RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
     if (!rt_csv_line(st))
         return rt_fail(st->rt, RT_USAGE, "'%s': no rows", st->file);
     st->first = st->at;
-    int64_t line = st->line;
+    const int64_t line = st->head = st->line;
     while (more) {
         if (st->columns == INT32_MAX - 1)
             return rt_fail(st->rt, RT_USAGE, "'%s': too many columns", st->file);
@@ -288,9 +289,10 @@ RT_FN enum rt_status rt_csv_head(struct rt_csv_state *st) {
     return RT_OK;
 }
 
-/* The number of a column by its name in the header; with a NULL name, puts all names into *names.
- */
-RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, struct rt_buf *names) {
+/* The number of a column by its name in the header, the first from `from` on, or -1; with a NULL
+ * name, puts all names into *names. */
+RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, int32_t from,
+                          struct rt_buf *names) {
     struct rt_cell cell;
     const char *at = st->at;
     int64_t line = st->line;
@@ -301,7 +303,7 @@ RT_FN int32_t rt_csv_scan(struct rt_csv_state *st, const char *name, struct rt_b
         if (!name)
             rt_putf(names, "%s%.*s", c ? ", " : "", (int)(cell.size < 60 ? cell.size : 60),
                     cell.text);
-        else if (strlen(name) == cell.size && memcmp(name, cell.text, cell.size) == 0)
+        else if (c >= from && strlen(name) == cell.size && !memcmp(name, cell.text, cell.size))
             found = c;
     }
     st->at = at;
@@ -315,12 +317,17 @@ RT_FN enum rt_status rt_csv_named(struct rt_csv_state *st, const char *name, int
                        "'%s': column '%s' is asked for by name, but the first line is not a "
                        "header%s",
                        st->file, name, st->csv->header == RT_HEADER_AUTO ? " (header=true?)" : "");
-    *column = rt_csv_scan(st, name, NULL);
+    *column = rt_csv_scan(st, name, 0, NULL);
+    int32_t other = *column < 0 ? -1 : rt_csv_scan(st, name, *column + 1, NULL);
+    if (other >= 0)
+        return rt_fail(st->rt, RT_USAGE,
+                       "%s:%lld: columns %d and %d are both called '%s': ask for one by its number",
+                       st->file, (long long)st->head, *column, other, name);
     if (*column >= 0)
         return RT_OK;
     struct rt_buf names;
     rt_buf_init(&names, st->rt, 600);
-    rt_csv_scan(st, NULL, &names);
+    rt_csv_scan(st, NULL, 0, &names);
     rt_fail(st->rt, RT_USAGE, "'%s' has no column '%s'; it has %s%s", st->file, name,
             names.text ? names.text : "", names.failed ? ", …" : "");
     rt_buf_free(&names);
@@ -377,7 +384,23 @@ RT_FN int rt_csv_class(const struct rt_csv *csv, const struct rt_cell *cell) {
 
 /* Is x a number of the type, not one that becomes infinite? */
 RT_INLINE bool rt_csv_finite(enum rt_type type, double x) {
-    return type == RT_F32 ? fabs(x) < 3.4028235677973366e38 : isfinite(x);
+    return type == RT_F32 ? rt_f32_holds(x) : isfinite(x);
+}
+
+/* A number that the field cannot have: of another type, or outside of what is indexed with it. */
+RT_FN enum rt_status rt_csv_unfit(struct rt_csv_state *st, int64_t line, int32_t column,
+                                  const struct rt_cell *cell, double x) {
+    const struct rt_field *f = st->field;
+    char stands[48] = "", what[400];
+    if (cell->size == 0 || st->csv->classes)
+        snprintf(stands, sizeof stands, "stands for %g, which ", x);
+    if (x != floor(x) || !f->range_why)
+        snprintf(what, sizeof what, "%sdoes not fit %s", stands,
+                 x == floor(x) ? rt_type_name(f->type) : "an int");
+    else
+        snprintf(what, sizeof what, "%sdoes not fit: %s must be 0..%lld, because of %s", stands,
+                 f->name, (long long)f->range - 1, f->range_why);
+    return rt_csv_fail(st, line, column, cell, what);
 }
 
 /* Any cell but a plain number in an f32 or f64 row: missing, classes, integers, errors. */
@@ -397,12 +420,10 @@ RT_FN enum rt_status rt_csv_value(struct rt_csv_state *st, struct rt_source *out
     } else if (!rt_csv_finite(out->type, x)) {
         return rt_csv_fail(st, line, column, cell, "is too large");
     }
-    if (rt_source_put(out, i, x))
-        return RT_OK;
-    char what[64];
-    snprintf(what, sizeof what, "does not fit %s",
-             x == floor(x) ? rt_type_name(out->type) : "an int");
-    return rt_csv_fail(st, line, column, cell, what);
+    if (!rt_source_put(out, i, x) ||
+        (!rt_type_is_real(out->type) && !rt_field_takes(out->field, (int64_t)x)))
+        return rt_csv_unfit(st, line, column, cell, x);
+    return RT_OK;
 }
 
 RT_FN enum rt_status rt_csv_row(struct rt_csv_state *st, struct rt_source *out, int64_t row) {
@@ -460,8 +481,6 @@ RT_FN enum rt_status rt_csv_rows(struct rt_csv_state *st, struct rt_source *out)
     s = rt_csv_closed(st, s);
     if (!s && st->quoted.failed)
         s = rt_fail(st->rt, RT_ENV, "'%s': no memory for a quoted cell", st->file);
-    if (!s)
-        s = rt_source_range(st->rt, out);
     if (s)
         rt_source_free(st->rt, out);
     return s;

@@ -93,6 +93,11 @@ RT_FN enum rt_status rt_source_begin(struct rt *rt, struct rt_source *s, const s
     return RT_OK;
 }
 
+/* Is x a number as an f32 too, not one that becomes infinite? */
+RT_INLINE bool rt_f32_holds(double x) {
+    return fabs(x) < 3.4028235677973366e38;
+}
+
 /* Puts x as element i; false when the type cannot hold it (integers: not whole, or out of range).
  */
 RT_FN bool rt_source_put(struct rt_source *s, int64_t i, double x) {
@@ -122,19 +127,34 @@ RT_FN bool rt_source_put(struct rt_source *s, int64_t i, double x) {
     return true;
 }
 
+/* May the program index with x? */
+RT_FN bool rt_field_takes(const struct rt_field *f, int64_t x) {
+    return !f->range_why || (x >= 0 && x < f->range);
+}
+
+/* "row 4", in a table of wider rows "row 4, element 7": where element i of a table without lines
+ * is, both counted from 0 as the tools count that write such tables. */
+RT_FN const char *rt_place_text(char *out, size_t room, const struct rt_source *s, int64_t i) {
+    int n = snprintf(out, room, "row %lld", (long long)(i / s->row_elements));
+    if (s->row_elements > 1 && n > 0 && (size_t)n < room)
+        snprintf(out + n, room - (size_t)n, ", element %lld", (long long)(i % s->row_elements));
+    return out;
+}
+
 /* RT_USAGE when a value lies outside the range that the program indexes with. */
 RT_FN enum rt_status rt_source_range(struct rt *rt, const struct rt_source *s) {
     const struct rt_field *f = s->field;
+    char place[80];
     if (!f->range_why || rt_type_is_real(s->type))
         return RT_OK;
     int64_t n = s->rows * s->row_elements;
     for (int64_t i = 0; i < n; i++) {
         int64_t x = rt_int_at(s->data, s->type, i);
-        if (x < 0 || x >= f->range)
+        if (!rt_field_takes(f, x))
             return rt_fail(rt, RT_USAGE,
-                           "%s must be 0..%lld, because of %s; row %lld of '%s' has %lld", f->name,
-                           (long long)f->range - 1, f->range_why, (long long)(i / s->row_elements),
-                           s->file, (long long)x);
+                           "'%s': %s (from 0) is %lld: %s must be 0..%lld, because of %s", s->file,
+                           rt_place_text(place, sizeof place, s, i), (long long)x, f->name,
+                           (long long)f->range - 1, f->range_why);
     }
     return RT_OK;
 }

@@ -83,15 +83,19 @@ RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t,
     if (s)
         return s;
     int64_t n = out->rows * out->row_elements;
-    if (t->type == out->type && (!t->big_endian || rt_type_size(t->type) == 1)) {
+    char place[80];
+    if (t->type == out->type && t->type != RT_BOOL &&
+        (!t->big_endian || rt_type_size(t->type) == 1)) {
         memcpy(out->data, t->bytes, t->size);
         n = 0;
     }
     for (int64_t i = 0; i < n && !s; i++) {
         double x = rt_table_at(t, i);
-        if (!rt_source_put(out, i, x))
-            s = rt_fail(rt, RT_USAGE, "%s: row %lld of '%s' has %g, which does not fit %s", f->name,
-                        (long long)(i / out->row_elements), t->file, x, rt_type_name(out->type));
+        bool lost = out->type == RT_F32 && isfinite(x) && !rt_f32_holds(x);
+        if (lost || !rt_source_put(out, i, x))
+            s = rt_fail(rt, RT_USAGE, "'%s': %s (from 0) is %.17g, which does not fit %s (%s)",
+                        t->file, rt_place_text(place, sizeof place, out, i), x, f->name,
+                        rt_type_name(out->type));
     }
     if (!s)
         s = rt_source_range(rt, out);

@@ -178,6 +178,11 @@ Test(csv, wrong_columns) {
     expect_message(load("a,b\n1,2\n", &field, &c), "'t.csv' has no column 'z'; it has a, b");
     expect_message(load("7,b\n1,2\n", &field, &c),
                    "'a' is asked for by name, but the first line is not");
+    expect_message(load("\n a,z,b, a \n1,2,3,4\n", &field, &c),
+                   "t.csv:2: columns 0 and 3 are both called 'a': ask for one by its number");
+    struct rt_column others[] = {{"b", 0, 0}, {"z", 0, 0}}; /* what nobody asks for may be twice */
+    c.columns = others;
+    cr_expect_eq(load("a,z,b,a\n1,2,3,4\n", &field, &c), RT_OK, "%s", rt->message);
     struct rt_column twice[] = {{NULL, 0, 1}, {NULL, 0, 1}};
     c.columns = twice;
     expect_message(load("1,2\n", &field, &c), "column 0 is asked for twice");
@@ -193,8 +198,17 @@ Test(csv, integers_and_their_range) {
     cr_expect_eq(load("3\n9\n2.0\n", &f, &c), RT_OK);
     cr_expect_eq(((uint8_t *)got.data)[1], 9);
     expect_message(load("3\n12\n", &f, &c),
-                   "digits.label must be 0..9, because of digits.nn:31; row 1 of 't.csv' has 12");
+                   "t.csv:2: column 0: '12' does not fit: digits.label must be 0..9, because of "
+                   "digits.nn:31");
+    expect_message(load("label\n\n3\n10\n", &f, &c), "t.csv:4: column 0 ('label'): '10' does not");
+    c.has_missing = true;
+    c.missing = 11;
+    expect_message(load("3\n\"\"\n", &f, &c),
+                   "t.csv:2: column 0: '' stands for 11, which does not fit: digits.label must be");
+    c.has_missing = false;
     expect_message(load("3\n2.5\n", &f, &c), "t.csv:2: column 0: '2.5' does not fit an int");
+    expect_message(load("3\n-1\n", &f, &c), "'-1' does not fit: digits.label must be 0..9");
+    f.range_why = NULL;
     expect_message(load("3\n-1\n", &f, &c), "'-1' does not fit u8");
     expect_message(load("3\n256\n", &f, &c), "'256' does not fit u8");
 }

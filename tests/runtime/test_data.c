@@ -78,11 +78,37 @@ Test(data, npy_converts_types_and_byte_order) {
     cr_expect_eq(rt_npy_read(rt, &one, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((float *)got.data)[1], -3.0f);
     expect_message((rt_source_free(rt, &got), rt_npy_read(rt, &label, "d", path, &got)),
-                   "d.k: row 0 of 't.bin' has 0.5, which does not fit i32");
+                   "'t.bin': row 0 (from 0) is 0.5, which does not fit d.k (i32)");
+    const double large[2] = {1, -1e39};
+    save_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", large, 16);
+    expect_message(rt_npy_read(rt, &one, "d", path, &got),
+                   "'t.bin': row 1 (from 0) is -9.9999999999999994e+38, which does not fit d.x");
     save_npy(1, "{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", big, 4);
     cr_expect_eq(rt_npy_read(rt, &label, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((int32_t *)got.data)[0], 258);
     cr_expect_eq(((int32_t *)got.data)[1], -2);
+}
+
+/* Of each kind of table, with the row that holds it. */
+Test(data, numbers_out_of_range) {
+    const int32_t k[6] = {0, 9, 3, 4, 12, 5};
+    const unsigned char bytes[6] = {0, 1, 1, 0, 2, 0};
+    const int64_t any[2] = {-1, 2};
+    unsigned char idx[12 + 6] = {0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 9, 3, 4, 12, 5};
+    struct rt_field one = {"d.k", RT_I32, 0, {0}, "m.nn:3", 10},
+                    two = {"d.k", RT_I32, 1, {2}, "m.nn:3", 10},
+                    flag = {"d.f", RT_BOOL, 0, {0}, NULL, 0};
+    save_npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }", k, 24);
+    expect_message(rt_npy_read(rt, &one, "d", path, &got),
+                   "'t.bin': row 4 (from 0) is 12: d.k must be 0..9, because of m.nn:3");
+    save(k, 24);
+    expect_message(rt_raw_read(rt, &two, "d", path, RT_I32, 2, any, &got),
+                   "'t.bin': row 2, element 0 (from 0) is 12: d.k must be 0..9");
+    save(idx, sizeof idx);
+    expect_message(rt_idx_read(rt, &two, "d", path, &got), "'t.bin': row 2, element 0 (from 0)");
+    save_npy(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (6,), }", bytes, 6);
+    expect_message(rt_npy_read(rt, &flag, "d", path, &got),
+                   "'t.bin': row 4 (from 0) is 2, which does not fit d.f (bool)");
 }
 
 Test(data, npy_that_is_wrong) {
