@@ -171,6 +171,7 @@ RT_FN enum rt_status rt_save(struct rt *rt, const char *path, const struct rt_te
 
 /* One entry of a file's header. */
 struct rt_entry {
+    const char *at; /* its key in the header */
     char key[512];
     char dtype[16];
     int rank;
@@ -302,6 +303,7 @@ RT_FN int rt_store_next(struct rt_json *j, struct rt_entry *e, bool *first) {
         if (!*first && !rt_json_char(j, ','))
             return -1;
         *first = false;
+        e->at = j->at;
         if (!rt_json_string(j, e->key, sizeof e->key) || !rt_json_char(j, ':'))
             return -1;
         if (strcmp(e->key, "__metadata__") != 0)
@@ -314,6 +316,12 @@ RT_FN int rt_store_next(struct rt_json *j, struct rt_entry *e, bool *first) {
 /* ---- loading ----------------------------------------------------------------------------------
  */
 
+/* The bytes of an entry: from … to-1 after the header. */
+struct rt_span {
+    int64_t from, to;
+    const char *key; /* where it stands in the header */
+};
+
 struct rt_load_state {
     struct rt *rt;
     const struct rt_tensor *tensors;
@@ -321,6 +329,9 @@ struct rt_load_state {
     const char *prefix;
     const char *bytes; /* after the header */
     int64_t size;
+    const char *path;
+    struct rt_json header;
+    int entries;         /* of the header */
     int64_t *from;       /* [n] where each tensor's numbers are, -1: not seen */
     struct rt_buf wrong; /* what does not fit, for the message */
     int problems;
@@ -349,15 +360,20 @@ RT_FN void rt_load_entry(struct rt_load_state *l, const struct rt_entry *e) {
         bool same = e->rank == t->rank && !strcmp(e->dtype, rt_store_dtype(t->type));
         for (int d = 0; d < t->rank && same; d++)
             same = e->dims[d] == t->dims[d];
-        if (!same)
+        if (l->from[i] >= 0)
+            rt_load_wrong(l, "'%s' stands there twice", e->key);
+        else if (!same)
             rt_load_wrong(l, "'%s' is %s %s, the model has %s %s", e->key, e->dtype,
                           rt_shape_text(have, sizeof have, e->rank, e->dims),
                           rt_store_dtype(t->type),
                           rt_shape_text(want, sizeof want, t->rank, t->dims));
         else if (outside)
-            rt_load_wrong(l, "'%s' lies outside the file", e->key);
+            rt_load_wrong(l, "'%s' lies at bytes %lld to %lld, there are %lld", e->key,
+                          (long long)e->from, (long long)e->to, (long long)l->size);
         else if (e->to - e->from != rt_tensor_elements(t) * (int64_t)rt_type_size(t->type))
-            rt_load_wrong(l, "'%s' has %lld bytes", e->key, (long long)(e->to - e->from));
+            rt_load_wrong(l, "'%s' has %lld bytes, its shape needs %lld", e->key,
+                          (long long)(e->to - e->from),
+                          (long long)rt_tensor_elements(t) * (long long)rt_type_size(t->type));
         l->from[i] = outside ? 0 : e->from;
         return;
     }
@@ -365,42 +381,129 @@ RT_FN void rt_load_entry(struct rt_load_state *l, const struct rt_entry *e) {
         rt_load_wrong(l, "'%s' is not in the model", e->key);
 }
 
-/* Goes through the header; false when it is broken. */
-RT_FN bool rt_load_header(struct rt_load_state *l, const char *text, size_t size) {
-    struct rt_entry e;
-    bool first = true;
-    int more;
-    uint64_t header = 0;
-    if (size < 8)
-        return false;
-    for (int i = 0; i < 8; i++)
-        header |= (uint64_t)(unsigned char)text[i] << 8 * i;
-    if (header > size - 8)
-        return false;
-    struct rt_json j = {text + 8, text + 8 + header};
-    l->bytes = j.end;
-    l->size = (int64_t)(size - 8 - header);
-    for (int i = 0; i < l->n; i++)
-        l->from[i] = -1;
-    while ((more = rt_store_next(&j, &e, &first)) > 0)
-        rt_load_entry(l, &e);
-    return more == 0;
+/* What is no safetensors file at all. */
+RT_FN enum rt_status rt_load_broken(struct rt_load_state *l, const char *what, uint64_t found) {
+    return rt_fail(l->rt, RT_USAGE, "'%s' is not a whole safetensors file: %s %llu", l->path, what,
+                   (unsigned long long)found);
 }
 
-RT_FN enum rt_status rt_load_all(struct rt_load_state *l, const char *path, const char *text,
-                                 size_t size) {
-    if (!rt_load_header(l, text, size))
-        return rt_fail(l->rt, RT_USAGE, "'%s' is not a whole safetensors file", path);
+/* Finds the header and what follows it. */
+RT_FN enum rt_status rt_load_frame(struct rt_load_state *l, const char *text, size_t size) {
+    uint64_t header = 0;
+    if (size < 8)
+        return rt_load_broken(l, "8 bytes are wanted, it has", size);
+    for (int i = 0; i < 8; i++)
+        header |= (uint64_t)(unsigned char)text[i] << 8 * i;
+    if (header > size - 8) {
+        char what[80];
+        snprintf(what, sizeof what, "its header should have %llu bytes, there are",
+                 (unsigned long long)header);
+        return rt_load_broken(l, what, size - 8);
+    }
+    l->header.at = text + 8;
+    l->header.end = l->bytes = text + 8 + header;
+    l->size = (int64_t)(size - 8 - header);
+    return RT_OK;
+}
+
+/* Goes through the header: only spaces follow its last brace. */
+RT_FN enum rt_status rt_load_header(struct rt_load_state *l) {
+    struct rt_entry e;
+    struct rt_json j = l->header;
+    bool first = true;
+    int more;
+    for (int i = 0; i < l->n; i++)
+        l->from[i] = -1;
+    for (l->entries = 0; (more = rt_store_next(&j, &e, &first)) > 0; l->entries++)
+        rt_load_entry(l, &e);
+    while (more == 0 && j.at < j.end && strchr(" \t\r\n", *j.at) && *j.at)
+        j.at++;
+    if (more < 0 || j.at < j.end)
+        return rt_load_broken(l, "its header is wrong at byte",
+                              (uint64_t)(j.at - l->header.at) + 8);
+    return RT_OK;
+}
+
+RT_FN int rt_span_order(const void *a, const void *b) {
+    const struct rt_span *x = (const struct rt_span *)a, *y = (const struct rt_span *)b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to == y->to ? 0 : x->to < y->to ? -1 : 1;
+}
+
+/* "key" in the header, for messages: as it stands there, cut. */
+RT_FN int rt_span_name(const struct rt_span *s, const char **name) {
+    const char *quote = strchr(s->key, '"');
+    size_t n = quote ? strcspn(quote + 1, "\"") : 0;
+    *name = quote ? quote + 1 : "";
+    return n < 200 ? (int)n : 200;
+}
+
+/* The numbers of the entries must be all that follows the header, each byte of one entry: then no
+ * part of the file is lost or read twice. */
+RT_FN enum rt_status rt_load_tiles(struct rt_load_state *l, const struct rt_span *spans) {
+    int64_t at = 0;
+    const char *name, *before;
+    for (int i = 0; i < l->entries; at = spans[i++].to) {
+        const struct rt_span *s = &spans[i];
+        if (s->from > at)
+            return rt_fail(l->rt, RT_USAGE, "'%s': bytes %lld to %lld belong to no tensor", l->path,
+                           (long long)at, (long long)s->from);
+        int n = rt_span_name(s, &name);
+        if (s->to < s->from || s->to > l->size)
+            return rt_fail(l->rt, RT_USAGE,
+                           "'%s': '%.*s' lies at bytes %lld to %lld, there are %lld", l->path, n,
+                           name, (long long)s->from, (long long)s->to, (long long)l->size);
+        int m = s->from < at ? rt_span_name(s - 1, &before) : 0;
+        if (s->from < at)
+            return rt_fail(l->rt, RT_USAGE, "'%s': '%.*s' and '%.*s' share bytes %lld to %lld",
+                           l->path, m, before, n, name, (long long)s->from,
+                           (long long)(s->to < at ? s->to : at));
+    }
+    if (at < l->size)
+        return rt_fail(l->rt, RT_USAGE,
+                       "'%s': its tensors end at byte %lld, there are %lld: what follows is of no "
+                       "tensor",
+                       l->path, (long long)at, (long long)l->size);
+    return RT_OK;
+}
+
+RT_FN enum rt_status rt_load_spans(struct rt_load_state *l) {
+    struct rt_span *spans =
+        (struct rt_span *)l->rt->alloc(l->rt, (size_t)l->entries * sizeof *spans + 1);
+    struct rt_json j = l->header;
+    struct rt_entry e;
+    bool first = true;
+    if (!spans)
+        return rt_fail(l->rt, RT_ENV, "no memory for '%s'", l->path);
+    for (int i = 0; i < l->entries && rt_store_next(&j, &e, &first) > 0; i++) {
+        spans[i].from = e.from;
+        spans[i].to = e.to;
+        spans[i].key = e.at;
+    }
+    qsort(spans, (size_t)l->entries, sizeof *spans, rt_span_order);
+    enum rt_status s = rt_load_tiles(l, spans);
+    l->rt->release(l->rt, spans);
+    return s;
+}
+
+RT_FN enum rt_status rt_load_all(struct rt_load_state *l, const char *text, size_t size) {
+    enum rt_status s = rt_load_frame(l, text, size);
+    if (!s)
+        s = rt_load_header(l);
+    if (s)
+        return s;
     for (int i = 0; i < l->n; i++)
         if (l->from[i] < 0 && rt_key_in(l->tensors[i].key, l->prefix))
             rt_load_wrong(l, "'%s' is missing", l->tensors[i].key);
     if (l->problems)
-        return rt_fail(l->rt, RT_USAGE, "'%s' does not fit: %s%s", path,
+        return rt_fail(l->rt, RT_USAGE, "'%s' does not fit: %s%s", l->path,
                        l->wrong.text ? l->wrong.text : "", l->problems > 12 ? "; and more" : "");
-    for (int i = 0; i < l->n; i++)
+    s = rt_load_spans(l);
+    for (int i = 0; i < l->n && !s; i++)
         if (l->from[i] >= 0)
             rt_tensor_import(&l->tensors[i], l->bytes + l->from[i]);
-    return RT_OK;
+    return s;
 }
 
 /* Sets the tensors inside `prefix` (NULL: all) from a file. RT_USAGE with every missing, unexpected
@@ -419,9 +522,10 @@ RT_FN enum rt_status rt_load(struct rt *rt, const char *path, const struct rt_te
     l.tensors = tensors;
     l.n = n;
     l.prefix = prefix;
+    l.path = path;
     l.from = (int64_t *)rt->alloc(rt, (size_t)n * sizeof *l.from + 1);
     rt_buf_init(&l.wrong, rt, 16384);
-    s = l.from ? rt_load_all(&l, path, text, size)
+    s = l.from ? rt_load_all(&l, text, size)
                : rt_fail(rt, RT_ENV, "no memory for '%s'", path);
     rt_buf_free(&l.wrong);
     rt->release(rt, l.from);

@@ -154,14 +154,60 @@ Test(store, broken_files) {
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         expect_refused(broken[i], 8, 3, "is not a whole safetensors file");
     expect_refused("{\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,4]}}", 3, 3,
-                   "does not fit: 'net.count' lies outside the file; 'net.linear[0].w' is missing; "
+                   "does not fit: 'net.count' lies at bytes 0 to 4, there are 3; "
+                   "'net.linear[0].w' is missing; "
                    "'net.linear[0].b' is missing");
     expect_refused("{\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[0,3]}}", 4, 3,
-                   "'net.count' has 3 bytes");
+                   "'net.count' has 3 bytes, its shape needs 4");
+    expect_refused("{} \n x", 0, 0, "its header is wrong at byte 13");
+    expect_refused("{\"a\":[]}", 0, 0, "its header is wrong at byte 13");
     FILE *f = fopen(path, "wb");
     fwrite("\xff\xff\xff\xff\xff\xff\xff\xff{}", 1, 10, f);
     fclose(f);
     cr_expect_eq(rt_load(rt, path, model, 3, NULL), RT_USAGE);
+    cr_expect(strstr(rt->message, "should have 18446744073709551615 bytes, there are 2") != NULL);
+    f = fopen(path, "wb");
+    fwrite("1234567", 1, 7, f);
+    fclose(f);
+    cr_expect_eq(rt_load(rt, path, model, 3, NULL), RT_USAGE);
+    cr_expect(strstr(rt->message, "8 bytes are wanted, it has 7") != NULL, "%s", rt->message);
+}
+
+/* Every byte after the header is of one tensor. */
+Test(store, bytes_of_no_tensor_and_of_two) {
+#define COUNT(from, to)                                                                            \
+    "\"net.count\":{\"dtype\":\"I32\",\"shape\":[],\"data_offsets\":[" #from "," #to "]}"
+#define BIAS(from, to)                                                                             \
+    "\"net.linear[0].b\":{\"dtype\":\"F32\",\"shape\":[20],\"data_offsets\":[" #from               \
+    "," #to "]}"
+    static struct rt_tensor *const two = model + 1;
+    write_file("{" BIAS(4, 84) "," COUNT(0, 4) "} ", 84);
+    cr_expect_eq(rt_load(rt, path, two, 2, NULL), RT_OK, "%s", rt->message);
+    count[0] = 42;
+    const struct {
+        const char *header, *want;
+        size_t bytes;
+    } wrong[] = {
+        {"{" BIAS(0, 80) "," COUNT(80, 84) "}",
+         "m.safetensors': its tensors end at byte 84, there are 87", 87},
+        {"{" BIAS(4, 84) "," COUNT(84, 88) "}", "bytes 0 to 4 belong to no tensor", 88},
+        {"{" COUNT(84, 88) "," BIAS(0, 80) "}", "bytes 80 to 84 belong to no tensor", 88},
+        {"{" COUNT(40, 44) "," BIAS(0, 80) "}",
+         "'net.linear[0].b' and 'net.count' share bytes 40 to 44", 80},
+        {"{" COUNT(0, 4) "," BIAS(4, 84) "," COUNT(0, 4) "}", "'net.count' stands there twice", 84},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_file(wrong[i].header, wrong[i].bytes);
+        cr_expect_eq(rt_load(rt, path, two, 2, NULL), RT_USAGE, "%s", wrong[i].want);
+        cr_expect(strstr(rt->message, wrong[i].want) != NULL, "%s", rt->message);
+        cr_expect_eq(count[0], 42);
+    }
+    /* with one model of a file the places of the others count too */
+    write_file("{" COUNT(0, 4) ",\"other.w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":"
+               "[2,6]}}", 6);
+    cr_expect_eq(rt_load(rt, path, model + 2, 1, "net"), RT_USAGE);
+    cr_expect(strstr(rt->message, "'net.count' and 'other.w' share bytes 2 to 4") != NULL, "%s",
+              rt->message);
 }
 
 /* A file cut anywhere, or with damaged bytes, changes nothing. */
