@@ -281,12 +281,13 @@ RT_FN enum rt_status rt_cli_int(struct rt_cli_state *s, int64_t least, int64_t m
         return status;
     errno = 0;
     long long x = strtoll(text, &end, 10);
-    if (end == text || *end || errno)
+    if (end == text || *end)
         return rt_fail(s->rt, RT_USAGE, "--%.*s needs a whole number, not '%s'", (int)s->size,
                        s->name, text);
-    if (x < least || x > most)
-        return rt_fail(s->rt, RT_USAGE, "--%.*s must be %lld to %lld, not %s", (int)s->size,
-                       s->name, (long long)least, (long long)most, text);
+    if (errno || x < least || x > most)
+        return rt_fail(s->rt, RT_USAGE, "--%.*s must be %lld to %lld: %s is too %s", (int)s->size,
+                       s->name, (long long)least, (long long)most, text,
+                       x > most || (errno && x > 0) ? "large" : "small");
     *out = x;
     return RT_OK;
 }
@@ -297,10 +298,14 @@ RT_FN enum rt_status rt_cli_real(struct rt_cli_state *s, double *out) {
     enum rt_status status = rt_cli_take(s, "a number", &text);
     if (status)
         return status;
+    errno = 0;
     double x = strtod(text, &end);
     if (end == text || *end || isnan(x))
         return rt_fail(s->rt, RT_USAGE, "--%.*s needs a number, not '%s'", (int)s->size, s->name,
                        text);
+    if (isinf(x) && errno == ERANGE)
+        return rt_fail(s->rt, RT_USAGE, "--%.*s must be -1.79e308 to 1.79e308: %s is too %s",
+                       (int)s->size, s->name, text, x > 0 ? "large" : "small");
     *out = x;
     return RT_OK;
 }
@@ -345,12 +350,15 @@ RT_FN enum rt_status rt_cli_steps(struct rt_cli_state *s) {
     cli->n_trace_steps = 0;
     for (const char *p = text;; p++) {
         char *end;
+        errno = 0;
         long long step = strtoll(p, &end, 10);
         bool last = *end == 0;
-        if (end == p || step < 1 || (!last && *end != ',') || cli->n_trace_steps == RT_MAX_TRACE)
+        if (end == p || step < 1 || errno || (!last && *end != ',') ||
+            cli->n_trace_steps == RT_MAX_TRACE)
             return rt_fail(s->rt, RT_USAGE,
-                           "--trace-steps needs up to %d steps, as in 1,2,10, not '%s'",
-                           RT_MAX_TRACE, text);
+                           "--trace-steps needs up to %d steps of 1 to %lld, as in 1,2,10, not "
+                           "'%s'",
+                           RT_MAX_TRACE, (long long)INT64_MAX, text);
         cli->trace_steps[cli->n_trace_steps++] = step;
         p = end;
         if (last)

@@ -127,11 +127,20 @@ Test(cli, wrong_use) {
     expect_refused("--epochs", "--epochs needs a whole number");
     expect_refused("--epochs --quiet", "--epochs needs a whole number");
     expect_refused("--epochs 2.5", "--epochs needs a whole number, not '2.5'");
-    expect_refused("--epochs 99999999999999999999", "--epochs needs a whole number");
+    expect_refused("--epochs 99999999999999999999",
+                   "--epochs must be -9223372036854775808 to 9223372036854775807: "
+                   "99999999999999999999 is too large");
+    expect_refused("--epochs -99999999999999999999", "-99999999999999999999 is too small");
+    expect_refused("--seed 9223372036854775808",
+                   "--seed must be 0 to 9223372036854775807: 9223372036854775808 is too large");
+    expect_refused("--threads 257", "--threads must be 1 to 256: 257 is too large");
+    expect_refused("--learning-rate 1e999", "--learning-rate must be -1.79e308 to 1.79e308: 1e999");
+    expect_refused("--learning-rate -1e999", "-1e999 is too small");
+    expect_refused("--trace-steps 1,99999999999999999999", "steps of 1 to 9223372036854775807");
     expect_refused("--learning-rate fast", "--learning-rate needs a number, not 'fast'");
     expect_refused("--learning-rate nan", "needs a number");
     expect_refused("--verbose=yes", "--verbose is true or false, not 'yes'");
-    expect_refused("--threads 0", "--threads must be 1 to 256, not 0");
+    expect_refused("--threads 0", "--threads must be 1 to 256: 0 is too small");
     expect_refused("--seed -1", "--seed must be 0 to");
     expect_refused("--no-epochs", "unknown option");
     expect_refused("trian", "unknown task 'trian'; did you mean train?");
