@@ -490,10 +490,10 @@ static bool import_file(Build *b, Env *env, const Ast *d, const char *from) {
         }
     size_t size;
     char *text = read_file(b->arena, path, &size);
-    if (!text)
-        diag_error(b->diag, d->span, "cannot open '%s': %s", path, strerror(errno));
-    else
+    if (text)
         return load(b, env, path, text, size);
+    diag_error(b->diag, d->span, "cannot open '%s': %s", path, strerror(errno));
+    b->unreadable = true;
     return false;
 }
 
@@ -597,6 +597,7 @@ Program *front_end(Compiler *c, bool *unreadable) {
         return NULL;
     outline_library(b);
     bool parsed = load(b, b->user, c->settings.input, text, size);
+    *unreadable = b->unreadable;
     check_defines(b);
     if (!parsed)
         return NULL;

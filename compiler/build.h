@@ -218,6 +218,7 @@ struct Build {
     VEC(const char *) identifiers; /* C identifiers in use */
     Names *scalars;                /* those of Program.scalars */
     VEC(LoadedFile) files;
+    bool unreadable; /* one of them cannot be opened */
     VEC(Ast *) user_files; /* FILE nodes */
     VEC(Ast *) runnable;                  /* tasks and exports, in order */
     VEC(struct DataInfo *) datas;

@@ -156,17 +156,25 @@ static int write_output(Compiler *c) {
     return EXIT_ENVIRONMENT;
 }
 
+/* Where the output goes is looked at before the work that is put there. */
+static int check_output(Compiler *c, const Arguments *args) {
+    Settings *s = &c->settings;
+    if (s->stop_after || (args->command != COMMAND_EMIT && args->command != COMMAND_BUILD))
+        return EXIT_DONE;
+    if (!s->output)
+        s->output = default_output(c, args->command == COMMAND_BUILD   ? ""
+                                      : settings_want(s, "cuda") ? ".cu"
+                                                                       : ".c");
+    if (output_is_source(c))
+        return EXIT_WRONG;
+    return driver_check_output(c->arena, s->output, args->command == COMMAND_BUILD);
+}
+
 static int finish(Compiler *c, const Arguments *args) {
     if (c->settings.stop_after || args->command == COMMAND_CHECK)
         return EXIT_DONE;
     if (args->command == COMMAND_LOCKSTEP)
         return lockstep(c, args->trace, args->seed, stdout);
-    if (!c->settings.output)
-        c->settings.output = default_output(c, args->command == COMMAND_BUILD ? ""
-                                               : c->gpu                       ? ".cu"
-                                                                              : ".c");
-    if (args->command != COMMAND_RUN && output_is_source(c))
-        return EXIT_WRONG;
     if (args->command == COMMAND_EMIT)
         return write_output(c);
     const char *text = emit_c(c);
@@ -183,18 +191,21 @@ static int run_oracle(Compiler *c, const Arguments *args) {
 }
 
 static int compile_file(Compiler *c, const Arguments *args) {
-    bool unreadable = false;
+    bool unreadable = false, oracle = strcmp(c->settings.target, "ref") == 0;
     c->program = front_end(c, &unreadable);
-    if (unreadable) {
+    if (unreadable && !diag_errors(c->diag)) {
         fprintf(stderr, "nnc: cannot open '%s': %s\n", c->settings.input, strerror(errno));
         return EXIT_ENVIRONMENT;
     }
-    bool oracle = strcmp(c->settings.target, "ref") == 0;
-    if (c->program && !diag_errors(c->diag) && !oracle)
+    int status = !c->program || diag_errors(c->diag) ? EXIT_WRONG : check_output(c, args);
+    if (!status && !oracle)
         run_passes(c);
-    bool wrong = !c->program || diag_errors(c->diag) > 0;
+    if (!status && diag_errors(c->diag))
+        status = EXIT_WRONG;
     diag_flush(c->diag, stderr, isatty(STDERR_FILENO) == 1);
-    return wrong ? EXIT_WRONG : oracle ? run_oracle(c, args) : finish(c, args);
+    if (status)
+        return unreadable ? EXIT_ENVIRONMENT : status;
+    return oracle ? run_oracle(c, args) : finish(c, args);
 }
 
 static bool settings_name_passes(const Settings *s) {
@@ -236,5 +247,5 @@ int driver(int argc, char **argv) {
             status = compile_file(&c, &args);
     }
     arena_free(a);
-    return status;
+    return driver_shown(status);
 }

@@ -1,6 +1,7 @@
 /* driver_args.c: reads nnc's command line. */
 #include "driver.h"
 #include "emit.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static const char help[] =
     "  nnc lockstep model.nn DIR            compares what the trainer wrote with --trace DIR with\n"
     "                                       the oracle; --seed N and -D as the trainer had them\n"
     "\n"
-    "exit codes: 0 done, 1 the file or the command is wrong, 2 a file or a program is missing\n";
+    "exit codes: 0 done, 1 the file or the command is wrong, 2 a file or a program is missing,\n"
+    "or one cannot be written or fails; of nnc run, where it gets so far, those of the trainer\n";
 
 typedef struct Reader {
     Arena *arena;
@@ -129,8 +131,12 @@ static bool read_seed(Reader *r) {
     r->out->seeded = true;
     if (!text)
         return false;
-    r->out->seed = strtoull(text, &end, 10);
-    return (end != text && !*end) || wrong("--seed takes a whole number, found", text);
+    errno = 0;
+    long long seed = strtoll(text, &end, 10); /* as a trainer takes it */
+    r->out->seed = (uint64_t)seed;
+    if (end == text || *end)
+        return wrong("--seed takes a whole number, found", text);
+    return (!errno && seed >= 0) || wrong("--seed must be 0 to 9223372036854775807, found", text);
 }
 
 static bool read_option(Reader *r) {
@@ -229,6 +235,8 @@ static bool check_arguments(const Arguments *a) {
         return wrong("--cpu takes native or baseline, found", s->cpu);
     if (a->nrest && a->command != COMMAND_RUN)
         return wrong("arguments for a trainer belong to nnc run:", a->rest[0]);
+    if (s->output && s->stop_after)
+        return wrong("with --stop-after nothing is written: -o", s->output);
     if (s->output && a->command != COMMAND_EMIT && a->command != COMMAND_BUILD)
         return wrong("this command writes no", s->output);
     return true;

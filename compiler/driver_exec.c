@@ -6,6 +6,7 @@
  */
 #include "driver.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -19,6 +20,50 @@ extern char **environ;
 
 static int environment_error(const char *what, const char *about) {
     fprintf(stderr, "nnc: cannot %s '%s': %s\n", what, about, strerror(errno));
+    return EXIT_ENVIRONMENT;
+}
+
+/* ---- where output goes ---- */
+
+static const char *folder_of(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+/* A file of the name that output has while it is written: made and removed again. */
+static bool can_make(Arena *a, const char *path) {
+    const char *temporary = arena_printf(a, "%s.%ld.tmp", path, (long)getpid());
+    errno = ENOENT;
+    int fd = *path ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    return fd >= 0 && close(fd) == 0 && unlink(temporary) == 0;
+}
+
+int driver_check_output(Arena *a, const char *path, bool program) {
+    struct stat st;
+    bool there = stat(path, &st) == 0, other = there && !S_ISREG(st.st_mode);
+    if (other && (program || S_ISDIR(st.st_mode))) {
+        fprintf(stderr, "nnc: cannot write '%s': it is there and not a file\n", path);
+        return EXIT_ENVIRONMENT;
+    }
+    if (other ? access(path, W_OK) == 0 : can_make(a, path))
+        return EXIT_DONE;
+    const char *folder = folder_of(a, path);
+    int why = errno;
+    if (*path && access(folder, F_OK) != 0) {
+        fprintf(stderr, "nnc: cannot write '%s': there is no folder '%s'\n", path, folder);
+        return EXIT_ENVIRONMENT;
+    }
+    errno = why;
+    return environment_error("write", path);
+}
+
+int driver_shown(int status) {
+    errno = 0;
+    if (status || (fflush(stdout) == 0 && !ferror(stdout)))
+        return status;
+    fprintf(stderr, "nnc: cannot write standard output: %s\n", strerror(errno ? errno : EIO));
     return EXIT_ENVIRONMENT;
 }
 
@@ -153,11 +198,6 @@ static int compile(Compiler *c, const char *compiler, int source, const char *to
 }
 
 static int build(Compiler *c, const char *compiler, const char *text, const char *to) {
-    struct stat st;
-    if (stat(to, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fprintf(stderr, "nnc: cannot write '%s': it is there and not a file\n", to);
-        return EXIT_ENVIRONMENT;
-    }
     FILE *source = unnamed_file(text);
     if (!source)
         return environment_error("write a temporary file for", c->settings.input);
@@ -180,13 +220,16 @@ static bool make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* The folder of the cache with its parent made; NULL with errno. */
+/* The folder of the cache, made with its parent where it is not there; NULL with a message. */
 static const char *cache_folder(Arena *a) {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (!base || !*base)
         base = arena_printf(a, "%s/.cache", home && *home ? home : "/tmp");
     const char *folder = arena_printf(a, "%s/nnc", base);
-    return make_folder(base) && make_folder(folder) ? folder : NULL;
+    if (make_folder(base) && make_folder(folder))
+        return folder;
+    environment_error("make the cache", folder);
+    return NULL;
 }
 
 static bool holds(Arena *a, const char *path, const char *text) {
@@ -199,13 +242,6 @@ static bool holds(Arena *a, const char *path, const char *text) {
 static uint32_t key_of(const char *text, const char *compiler) {
     uint32_t h = hash_bytes(HASH_START, text, strlen(text));
     return hash_bytes(h, compiler, strlen(compiler));
-}
-
-static const char *folder_of(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return ".";
-    return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
 }
 
 char **driver_trainer_arguments(const Compiler *c, const Arguments *args, int *argc) {
@@ -223,17 +259,18 @@ char **driver_trainer_arguments(const Compiler *c, const Arguments *args, int *a
 static int become(Compiler *c, const char *program, const Arguments *args) {
     int argc;
     char **argv = driver_trainer_arguments(c, args, &argc);
-    fflush(NULL);
+    int status = driver_shown(EXIT_DONE);
+    if (status)
+        return status;
     execv(program, argv);
     return environment_error("run", program);
 }
 
 int driver_run_cached(Compiler *c, const char *text, const Arguments *args) {
-    const char *compiler = find_compiler(c), *folder = cache_folder(c->arena);
-    if (!compiler)
+    const char *compiler = find_compiler(c);
+    const char *folder = compiler ? cache_folder(c->arena) : NULL;
+    if (!compiler || !folder)
         return EXIT_ENVIRONMENT;
-    if (!folder)
-        return environment_error("make a cache for", c->settings.input);
     const char *program =
         arena_printf(c->arena, "%s/%s-%08x", folder, c->program->name, key_of(text, compiler));
     const char *source = arena_printf(c->arena, "%s.%s", program, c->gpu ? "cu" : "c");

@@ -406,15 +406,16 @@ static bool list_steps(Lockstep *l, Steps *steps) {
     return true;
 }
 
-static bool read_side(Lockstep *l, const Step *s, const char *side, Trace *out) {
+/* An exit code. */
+static int read_side(Lockstep *l, const Step *s, const char *side, Trace *out) {
     const char *why;
     const char *name = l->raw->regions.at[s->region]->name;
     const char *path = arena_printf(l->arena, "%s/%s-%lld-%s.safetensors", l->folder, name,
                                     (long long)s->number, side);
-    if (trace_read(l->arena, path, out, &why))
-        return true;
-    fprintf(stderr, "nnc: cannot read '%s': %s\n", path, why);
-    return false;
+    int status = trace_read(l->arena, path, out, &why);
+    if (status)
+        fprintf(stderr, "nnc: cannot read '%s': %s\n", path, why);
+    return status;
 }
 
 /* ---- the program as built ---- */
@@ -446,8 +447,11 @@ int lockstep(const Compiler *c, const char *folder, uint64_t seed, FILE *out) {
     int wrong = 0;
     for (int i = 0; i < steps.n; i++) {
         Step *s = &steps.at[i];
-        if (!read_side(&l, s, "before", &s->before) || !read_side(&l, s, "after", &s->after))
-            return 2;
+        int status = read_side(&l, s, "before", &s->before);
+        if (!status)
+            status = read_side(&l, s, "after", &s->after);
+        if (status)
+            return status;
         wrong += !run_step(&l, s);
     }
     fprintf(out, "%d executions, %d wrong\n", steps.n, wrong);

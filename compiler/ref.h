@@ -100,8 +100,9 @@ typedef struct Trace { /* the tensors of one safetensors file */
     Tensor *tensors;
 } Trace;
 
-/* false: *why says what is wrong with the file. */
-bool trace_read(Arena *a, const char *path, Trace *out, const char **why);
+/* REF_OK; else *why says what is wrong: REF_ENVIRONMENT: it cannot be read; REF_USAGE: it is no
+ * whole safetensors file. */
+int trace_read(Arena *a, const char *path, Trace *out, const char **why);
 /* NULL: it is not there. */
 const Tensor *trace_find(const Trace *t, const char *key);
 

@@ -44,10 +44,10 @@ static void hook_release(struct rt *rt, void *memory) { /* goes with the arena *
 }
 
 static void hook_write(struct rt *rt, int stream, const char *text, size_t n) {
-    (void)rt;
+    Ref *r = rt->host;
     fwrite(text, 1, n, stream == 1 ? stdout : stderr);
-    if (stream == 1)
-        fflush(stdout);
+    if (stream == 1 && fflush(stdout) != 0 && !r->message)
+        ref_fail(r, REF_ENVIRONMENT, "cannot write standard output: %s", strerror(errno));
 }
 
 /* Takes a status of the runtime and its message. */

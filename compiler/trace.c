@@ -12,6 +12,7 @@ typedef struct Reader {
     const char *at, *end; /* of what is left of the header */
     const char *data;
     size_t size;
+    int64_t next; /* where the tensors so far end in the data */
     const char *why; /* the first thing that is wrong */
 } Reader;
 
@@ -127,6 +128,9 @@ static const Stored *stored_type(Reader *r, const char *name) {
 static bool convert(Reader *r, const Stored *type, const int64_t *offsets, Tensor *t) {
     if (offsets[0] > offsets[1] || (uint64_t)offsets[1] > r->size)
         return wrong(r, "a tensor lies outside the file");
+    if (offsets[0] != r->next) /* a trainer writes them in order */
+        return wrong(r, "a tensor does not begin where the one before ends");
+    r->next = offsets[1];
     int64_t n = 1, room = (offsets[1] - offsets[0]) / type->bytes;
     for (int i = 0; i < t->shape.rank; i++) {
         int64_t extent = t->shape.dim[i].n;
@@ -195,29 +199,33 @@ static void read_header(Reader *r, Trace *out) {
         take(r, ',');
     }
     expect(r, '}');
+    if (r->at < r->end && peek(r))
+        wrong(r, "something follows the header");
+    if (!r->why && (uint64_t)r->next != r->size)
+        wrong(r, "bytes follow the last tensor");
     *out = (Trace){keys.n, keys.at, tensors.at};
 }
 
-bool trace_read(Arena *a, const char *path, Trace *out, const char **why) {
+int trace_read(Arena *a, const char *path, Trace *out, const char **why) {
     size_t n;
     const char *file = read_file(a, path, &n);
     if (!file) {
         *why = strerror(errno);
-        return false;
+        return REF_ENVIRONMENT;
     }
     uint64_t header = 0;
     for (int i = 0; i < 8 && n >= 8; i++)
         header |= (uint64_t)(unsigned char)file[i] << (8 * i);
     if (n < 8 || header > n - 8) {
         *why = "the file is cut short";
-        return false;
+        return REF_USAGE;
     }
     Reader r = {.arena = a, .at = file + 8, .end = file + 8 + header};
     r.data = r.end;
     r.size = n - 8 - header;
     read_header(&r, out);
     *why = r.why;
-    return !r.why;
+    return r.why ? REF_USAGE : REF_OK;
 }
 
 const Tensor *trace_find(const Trace *t, const char *key) {

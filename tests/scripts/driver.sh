@@ -33,6 +33,54 @@ for file in d.nn part.nn; do
     [ "$(cat $file)" = "$program" ] || wrong "$file was overwritten"
 done
 
+# Where nothing can be written is said before a compiler is started, and nothing is left there.
+cat >cc <<'END'
+#!/bin/sh
+touch started
+END
+chmod +x cc
+mkdir taken
+echo kept >plain
+for command in "d.nn" "d.nn --target cuda" "build d.nn" "build d.nn --target cuda"; do
+    # shellcheck disable=SC2086 # words
+    for at in "nowhere/x:there is no folder 'nowhere'" "taken:it is there and not a file" \
+        "plain/x:Not a directory" ":No such file" "$(printf '%0256d' 0):File name too long"; do
+        CC=./cc NVCC=./cc says 2 "nnc: cannot write '${at%%:*}': ${at#*:}" $command -o "${at%%:*}"
+    done
+done
+CC=./cc says 2 "'/dev/null': it is there and not a file" build d.nn -o /dev/null
+(cd taken && mkdir d d.c && CC=../cc says 2 "cannot write 'd'" build ../d.nn &&
+    says 2 "cannot write 'd.c'" ../d.nn) || wrong "a default output that is a folder"
+[ ! -e started ] && [ ! -e taken/started ] || wrong "a compiler ran for an output that cannot be"
+[ "$(cat plain)" = kept ] || wrong "a file that is no folder was changed"
+[ "$(ls taken)" = "$(printf 'd\nd.c')" ] || wrong "left behind: $(ls taken)"
+[ -z "$(ls ./*.tmp 2>/dev/null)" ] || wrong "left behind: $(ls ./*.tmp)"
+says 1 "with --stop-after nothing is written: -o 'x.c'" d.nn -o x.c --stop-after fuse
+XDG_CACHE_HOME=$work/plain says 2 "cannot make the cache '$work/plain/nnc'" run d.nn
+"$NNC" d.nn -o /dev/stdout | grep -q '^int main' || wrong "no text on standard output"
+if [ -c /dev/full ]; then
+    echo 'task train { print "{sum(rand([4]))}" }' >sum.nn
+    for command in "sum.nn -o d.c --dump plan" "check sum.nn --dump build" --help --version \
+        "run sum.nn --dump build" "run sum.nn --target ref" "sum.nn -o /dev/full"; do
+        # shellcheck disable=SC2086 # words
+        XDG_CACHE_HOME=$work/cache "$NNC" $command >/dev/full 2>err
+        [ $? = 2 ] && grep -q 'cannot write .*No space left' err || wrong "$command: $(cat err)"
+    done
+else
+    echo "no /dev/full: a full disk is not tested"
+fi
+
+# 2 is for files that are not there, the input or one that it imports, 1 for what they say.
+echo 'import "absent.nn"' >lacks.nn
+echo 'import "lacks.nn"' >deeper.nn
+says 2 "cannot open 'absent.nn'" check absent.nn
+says 2 "lacks.nn:1:1: error: cannot open 'absent.nn'" check lacks.nn
+says 2 "lacks.nn:1:1: error: cannot open 'absent.nn'" run deeper.nn --target ref
+says 2 "cannot open 'taken': Is a directory" check taken
+
+says 1 "--seed must be 0 to 9223372036854775807, found '-1'" lockstep d.nn t --seed -1
+says 1 "found '99999999999999999999'" lockstep d.nn t --seed 99999999999999999999
+says 1 "takes a whole number" lockstep d.nn t --seed 3x
 says 1 "no command 'frob'" frob d.nn
 says 1 "no command 'frob'" frob
 says 1 "stands after --" run d.nn --epochs 1
@@ -76,6 +124,10 @@ END
 done
 "$NNC" build net3.nn -o net3 && ./net3 --trace trace --trace-steps 1,2 || wrong "no trace"
 says 0 "0 wrong" lockstep net3.nn trace
+says 2 "cannot open 'nowhere'" lockstep net3.nn nowhere
+cp -r trace longer
+for file in longer/*-2-after*; do echo more >>"$file"; done
+says 1 "bytes follow the last tensor" lockstep net3.nn longer
 says 1 "is [2, 3] in the trace, [2, 4] in the program" lockstep net4.nn trace
 
 # The log of a trainer: none of the files that are read, and untouched where a run does not begin.

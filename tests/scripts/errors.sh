@@ -1,7 +1,8 @@
 #!/bin/bash
 # What a person sees for each mistake: nnc check on tests/golden/errors/*.nn, compared with *.err.
-# A first line `# args: …` gives more arguments. Exit code 1 where an error is among the messages,
-# else 0. BLESS=1 rewrites the .err files; the diff is then read.
+# A first line `# args: …` gives more arguments. Exit code 1 where an error is among the
+# messages, 2 where it is a file that cannot be opened, else 0. BLESS=1 rewrites the .err files; the
+# diff is then read.
 cd "$(dirname "$0")/../golden/errors" || exit 1
 nnc=${NNC:-../../../build/nnc}
 failed=0 count=0
@@ -11,7 +12,10 @@ for file in *.nn; do
     found=$(timeout 20 "$nnc" check "$file" "${args[@]}" 2>&1)
     status=$?
     wanted=0
-    case $found in *": error: "*) wanted=1 ;; esac
+    case $found in
+    *": error: cannot open "*) wanted=2 ;;
+    *": error: "*) wanted=1 ;;
+    esac
     if [ "$status" != "$wanted" ]; then
         echo "$file: exit code $status, expected $wanted"
         failed=$((failed + 1))

@@ -306,9 +306,9 @@ static const char *why_not(uint64_t length, const char *header, size_t data) {
     write_raw(path, length ? length : strlen(header), header, "0123456789abcdef", data);
     Trace t;
     const char *why = NULL;
-    bool read = trace_read(a, path, &t, &why);
+    int status = trace_read(a, path, &t, &why);
     unlink(path);
-    cr_assert_eq(read, why == NULL);
+    cr_assert_eq(status, why ? REF_USAGE : REF_OK);
     return why ? why : "";
 }
 
@@ -319,7 +319,8 @@ Test(trace, good_files) {
                              16),
                      "");
     cr_assert_str_eq(
-        why_not(0, "{\"x\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[8,16]}}", 16), "");
+        why_not(0, "{\"x\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8]},"
+                   "\"y\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[8,16]}}", 16), "");
 }
 
 Test(trace, bad_files) {
@@ -339,9 +340,15 @@ Test(trace, bad_files) {
         "{\"x\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,16]}}",
         "{\"x\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,16]}}",
         "{\"x\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,16],\"data_offsets\":[0,16]}}",
+        "{\"x\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[8,16]}}",
+        "{\"x\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[0,8]}}",
+        "{\"x\":{\"dtype\":\"U8\",\"shape\":[16],\"data_offsets\":[0,16]}} x",
     };
     for (int i = 0; i < COUNT_OF(headers); i++)
         cr_assert_str_not_empty(why_not(0, headers[i], 16), "%s", headers[i]);
+    Trace none;
+    const char *why;
+    cr_assert_eq(trace_read(arena_new(), "/nonexistent", &none, &why), REF_ENVIRONMENT);
     cr_assert_str_not_empty(why_not(1000, "{}", 0));
     cr_assert_str_not_empty(why_not(UINT64_MAX, "{}", 0));
 }
