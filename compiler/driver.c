@@ -65,7 +65,8 @@ static void dump_after(Compiler *c, const char *pass) {
         dump_lowered(c->lowered, &t);
     else
         graph_dump(c->program->graph, &t, c->diag);
-    fputs(t.n ? t.at : "", stdout);
+    if ((fputs(t.n ? t.at : "", stdout) < 0 || fflush(stdout) != 0) && !c->lost)
+        c->lost = errno;
 }
 
 /* ---- passes ---- */
@@ -245,7 +246,8 @@ int driver(int argc, char **argv) {
             status = EXIT_DONE;
         else if (settings_name_passes(&c.settings) && settings_name_fault(&c.settings))
             status = compile_file(&c, &args);
+        status = driver_shown(status, c.lost);
     }
     arena_free(a);
-    return driver_shown(status);
+    return status;
 }

@@ -35,8 +35,9 @@ bool driver_arguments(Arena *a, int argc, char **argv, Arguments *out);
 /* Can a file be made at `path`, or replaced? What is there and no file (/dev/stdout, a pipe) is
  * written to, but not by a compiler (`program`). Else a message, and EXIT_ENVIRONMENT. */
 int driver_check_output(Arena *a, const char *path, bool program);
-/* `status`, or EXIT_ENVIRONMENT with a message when standard output has not taken everything. */
-int driver_shown(int status);
+/* `status`, or EXIT_ENVIRONMENT with a message when standard output has not taken everything; lost:
+ * why, as far as that is known (errno), or 0. */
+int driver_shown(int status, int lost);
 
 /* Compiles text to the program `to` and reports what fails: C through the system's compiler ($CC,
  * else cc), CUDA through nvcc ($NVCC, else on the PATH, else /usr/local/cuda/bin/nvcc). */

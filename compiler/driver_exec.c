@@ -59,8 +59,8 @@ int driver_check_output(Arena *a, const char *path, bool program) {
     return environment_error("write", path);
 }
 
-int driver_shown(int status) {
-    errno = 0;
+int driver_shown(int status, int lost) {
+    errno = lost;
     if (status || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
     fprintf(stderr, "nnc: cannot write standard output: %s\n", strerror(errno ? errno : EIO));
@@ -259,7 +259,7 @@ char **driver_trainer_arguments(const Compiler *c, const Arguments *args, int *a
 static int become(Compiler *c, const char *program, const Arguments *args) {
     int argc;
     char **argv = driver_trainer_arguments(c, args, &argc);
-    int status = driver_shown(EXIT_DONE);
+    int status = driver_shown(EXIT_DONE, c->lost);
     if (status)
         return status;
     execv(program, argv);

@@ -26,6 +26,7 @@ typedef struct Compiler {
     Lowered *lowered;      /* what the passes work on */
     Lowered *cpu, *gpu;    /* what is emitted, by target; NULL: not wanted */
     struct Fusion *fusion; /* groups, between fuse and schedule (schedule.h) */
+    int lost;              /* why standard output has not taken a dump (errno), or 0 */
     const Target *target;  /* for which fuse … plan work now; NULL: c */
 } Compiler;
 

@@ -334,5 +334,9 @@ typedef struct Program {
 
 /* The names that --data takes: data sets, then their files; NULL ends. */
 const char *const *program_data_names(Arena *a, const Program *p);
+/* Paths that the block is sure to save to and that are known before it runs: no statement under an
+ * `if`, no path that is put together. */
+typedef VEC(const HExpr *) SavePaths;
+void program_save_paths(Arena *a, const HBlock *b, SavePaths *out);
 
 #endif

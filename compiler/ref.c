@@ -168,6 +168,11 @@ bool ref_region(Ref *r, const Region *region) {
 /* ---- a run ---- */
 
 static bool run_task(Ref *r, const Task *t) {
+    SavePaths paths = {0};
+    program_save_paths(r->arena, t->body, &paths);
+    for (int i = 0; i < paths.n; i++)
+        if (!ref_data_can_save(r, ref_value(r, paths.at[i]).s))
+            return false;
     if (!ref_block(r, r->p->start))
         return false;
     for (int i = 0; i < t->sets.n; i++)

@@ -82,6 +82,7 @@ void ref_data_row(void *ref, const DataSource *s, int64_t row, double *out);
 bool ref_data_batches_start(Ref *r, const BatchLoop *loop, int64_t steps);
 /* The next rows into the loop's index home, their number into its count; false at the end. */
 bool ref_data_batches_next(Ref *r, const BatchLoop *loop);
+bool ref_data_can_save(Ref *r, const char *path); /* looked at before a task begins */
 bool ref_data_store(Ref *r, const HStmt *s, const char *path); /* HS_SAVE, HS_LOAD */
 
 /* The text being made; ref_data_text gives it and starts a new one. */

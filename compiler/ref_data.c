@@ -404,6 +404,10 @@ static bool take_loaded(Ref *r, enum rt_status status, const struct rt_tensor *t
     return done(r, status);
 }
 
+bool ref_data_can_save(Ref *r, const char *path) {
+    return done(r, rt_out_check(&r->data->rt, path));
+}
+
 bool ref_data_store(Ref *r, const HStmt *s, const char *path) {
     struct rt *rt = &r->data->rt;
     int n = s->nhomes;

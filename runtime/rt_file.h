@@ -208,6 +208,27 @@ struct rt_out {
     int error;
 };
 
+/* The folder that the path leads to; false when its name is too long. */
+RT_FN bool rt_folder_of(const char *path, char *out, size_t room) {
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + (slash == path) : 1;
+    if (n >= room)
+        return false;
+    memcpy(out, slash ? path : ".", n);
+    out[n] = 0;
+    return true;
+}
+
+/* Why a file cannot be made there, by errno. */
+RT_FN enum rt_status rt_out_fail(struct rt *rt, const char *path) {
+    char folder[4096];
+    int why = errno;
+    if (why == ENOENT && *path && rt_folder_of(path, folder, sizeof folder) &&
+        access(folder, F_OK) != 0)
+        return rt_fail(rt, RT_ENV, "cannot write '%s': there is no folder '%s'", path, folder);
+    return rt_fail(rt, RT_ENV, "cannot write '%s': %s", path, strerror(why));
+}
+
 RT_FN enum rt_status rt_out_open(struct rt_out *out, struct rt *rt, const char *path) {
     out->rt = rt;
     out->path = path;
@@ -219,9 +240,25 @@ RT_FN enum rt_status rt_out_open(struct rt_out *out, struct rt *rt, const char *
                                    (long)getpid());
     if (n < 0 || (size_t)n >= sizeof out->temporary)
         return rt_fail(rt, RT_ENV, "cannot write '%.200s…': the name is too long", path);
-    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out->fd < 0)
-        return rt_fail(rt, RT_ENV, "cannot write '%s': %s", path, strerror(errno));
+    errno = ENOENT; /* no name gives a temporary one */
+    out->fd = *path ? open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    return out->fd < 0 ? rt_out_fail(rt, path) : RT_OK;
+}
+
+/* Looks whether rt_out_open will do, before the work whose result goes there; nothing stays. */
+RT_FN enum rt_status rt_out_check(struct rt *rt, const char *path) {
+    struct stat st;
+    struct rt_out out;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        if (S_ISDIR(st.st_mode))
+            return rt_fail(rt, RT_ENV, "cannot write '%s': it is a folder", path);
+        return access(path, W_OK) == 0 ? RT_OK : rt_out_fail(rt, path);
+    }
+    enum rt_status s = rt_out_open(&out, rt, path);
+    if (s)
+        return s;
+    close(out.fd);
+    unlink(out.temporary);
     return RT_OK;
 }
 
@@ -244,13 +281,7 @@ RT_FN void rt_out_write(struct rt_out *out, const void *bytes, size_t n) {
 /* The folder's entry must be on disk too before the new name counts. */
 RT_FN void rt_sync_folder(const char *path) {
     char folder[4096];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + (slash == path) : 1;
-    if (n >= sizeof folder)
-        return;
-    memcpy(folder, slash ? path : ".", n);
-    folder[n] = 0;
-    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    int fd = rt_folder_of(path, folder, sizeof folder) ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
         fsync(fd);
         close(fd);

@@ -50,11 +50,11 @@ RT_FN enum rt_status nn_read_argument(struct nn *nn, const struct nn_argument *a
         return rt_fail(&nn->rt, RT_USAGE, "which file? --%s FILE.npy", name);
     NN_TRY(rt_npy_read(&nn->rt, &a->field, "", path, s));
     if (!a->rows && s->rows != a->fixed)
-        return rt_fail(&nn->rt, RT_USAGE, "'%s' has %lld rows, wanted %lld", path,
+        return rt_fail(&nn->rt, RT_USAGE, "--%s '%s' has %lld rows, wanted %lld", name, path,
                        (long long)s->rows, (long long)a->fixed);
     if (a->rows && io->rows >= 0 && s->rows != io->rows)
-        return rt_fail(&nn->rt, RT_USAGE, "'%s' has %lld rows, the argument before has %lld", path,
-                       (long long)s->rows, (long long)io->rows);
+        return rt_fail(&nn->rt, RT_USAGE, "--%s '%s' has %lld rows, the argument before has %lld",
+                       name, path, (long long)s->rows, (long long)io->rows);
     if (a->rows)
         io->rows = s->rows;
     return RT_OK;
@@ -106,6 +106,30 @@ RT_FN struct rt_tensor nn_output(struct nn *nn, const struct nn_export *e, const
     return t;
 }
 
+/* Where output i goes with -o: FILE.npy, the others FILE.npy.1 … */
+RT_FN enum rt_status nn_output_path(struct nn *nn, int i, char *out, size_t room) {
+    int n = snprintf(out, room, i ? "%s.%d" : "%s", nn->options_output, i);
+    if (n < 0 || (size_t)n >= room)
+        return rt_fail(&nn->rt, RT_USAGE, "the path is too long: '%.200s…'", nn->options_output);
+    return RT_OK;
+}
+
+/* Before anything is computed: the results can be written, and over nothing that was read. */
+RT_FN enum rt_status nn_check_outputs(struct nn *nn, const struct nn_export *e) {
+    char path[4096];
+    for (int i = 0; i < e->n_outputs && *nn->options_output; i++) {
+        NN_TRY(nn_output_path(nn, i, path, sizeof path));
+        bool read = rt_file_held(&nn->rt, path);
+        for (int k = 0; k < nn->cli.n_load; k++)
+            read |= rt_same_file(nn->cli.load[k].path, path);
+        if (read)
+            return rt_fail(&nn->rt, RT_USAGE,
+                           "-o '%s': this file is read, and would be replaced by the result", path);
+        NN_TRY(rt_out_check(&nn->rt, path));
+    }
+    return RT_OK;
+}
+
 RT_FN enum rt_status nn_write_npy(struct nn *nn, const char *path, const struct rt_tensor *t) {
     static const char *const types[] = {"<f4", "<f8", "<i4", "<i8", "|u1",
                                         "|i1", "<i2", "<u2", "|b1"};
@@ -132,15 +156,12 @@ RT_FN enum rt_status nn_write_npy(struct nn *nn, const char *path, const struct 
 /* To --output FILE.npy (several: FILE.npy, FILE.npy.1 …), else printed. */
 RT_FN enum rt_status nn_write_outputs(struct nn *nn, const struct nn_export *e,
                                       const struct nn_io *io) {
-    const char *path = nn->options_output;
+    char path[4096];
     for (int i = 0; i < e->n_outputs; i++) {
         struct rt_tensor t = nn_output(nn, e, io, i);
-        if (path && *path) {
-            char name[4096];
-            int n = snprintf(name, sizeof name, i ? "%s.%d" : "%s", path, i);
-            if (n < 0 || (size_t)n >= sizeof name)
-                return rt_fail(&nn->rt, RT_USAGE, "the path is too long: '%s'", path);
-            NN_TRY(nn_write_npy(nn, name, &t));
+        if (*nn->options_output) {
+            NN_TRY(nn_output_path(nn, i, path, sizeof path));
+            NN_TRY(nn_write_npy(nn, path, &t));
             continue;
         }
         rt_buf_clear(&nn->text);
@@ -154,6 +175,7 @@ RT_FN enum rt_status nn_write_outputs(struct nn *nn, const struct nn_export *e,
 RT_FN enum rt_status nn_export_with(struct nn *nn, const struct nn_export *e, struct nn_io *io) {
     for (int i = 0; i < e->n_arguments; i++)
         NN_TRY(nn_read_argument(nn, &e->arguments[i], io, i));
+    NN_TRY(nn_check_outputs(nn, e));
     if (io->rows < 0)
         io->rows = 1;
     for (int i = 0; i < e->n_outputs; i++) {

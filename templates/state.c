@@ -60,7 +60,7 @@ struct nn_place {
 /* A sub-command: what it reads first, what it does. */
 struct nn_task {
     const char *name;
-    enum rt_status (*data)(struct nn *nn);    /* reads it */
+    enum rt_status (*data)(struct nn *nn);    /* looks where it saves, reads its data */
     enum rt_status (*prepare)(struct nn *nn); /* computes what is made of it */
     enum rt_status (*run)(struct nn *nn);
     bool needs_weights; /* uses trained parameters and does not train or load them */
@@ -100,6 +100,7 @@ struct nn {
     double shown;                 /* when it was written last */
     double record[NN_RECORDS + 1];
     FILE *log; /* of --log, or NULL */
+    int log_error; /* why it has not taken a line, or 0 */
     struct rt_source sources[NN_SOURCES + 1];
     struct rt_rows rows[NN_SPLITS + 1];
     struct rt_batches loops[NN_LOOPS + 1];

@@ -333,7 +333,8 @@ RT_FN void nn_log(struct nn *nn, const int *which, int n) {
         nn_put_json(nn, nn->record[which[i]]);
     }
     rt_puts(&nn->text, "}\n");
-    fwrite(nn->text.text, 1, nn->text.size, nn->log);
+    if (fwrite(nn->text.text, 1, nn->text.size, nn->log) != nn->text.size && !nn->log_error)
+        nn->log_error = errno;
     rt_buf_clear(&nn->text);
 }
 

@@ -36,32 +36,60 @@ RT_FN enum rt_status nn_start(struct nn *nn) {
     //@ not c: return RT_OK;
 }
 
-/* The log is no file that was read: it would be emptied. */
+/* Does an option name the file of the log, an argument of an export, say? */
+RT_FN bool nn_log_is_option(struct nn *nn, const struct rt_option *o) {
+    char path[4096];
+    const char *text = o->kind == RT_OPT_STRING ? *(const char *const *)o->value : NULL;
+    if (!text || !*text)
+        return false;
+    return strcmp(text, nn->cli.log) == 0 || rt_same_file(text, nn->cli.log) ||
+           (rt_data_path(&nn->rt, "", text, path, sizeof path) == RT_OK &&
+            rt_same_file(path, nn->cli.log));
+}
+
+/* The log is no file that was or will be read: it would be emptied. */
 RT_FN enum rt_status nn_log_spares_inputs(struct nn *nn) {
     bool read = rt_file_held(&nn->rt, nn->cli.log);
     for (int i = 0; i < nn->cli.n_load; i++)
         read |= rt_same_file(nn->cli.load[i].path, nn->cli.log);
     if (read)
         return rt_fail(&nn->rt, RT_USAGE, "--log '%s': this file is read", nn->cli.log);
+    for (int i = 0; i < NN_OPTIONS; i++)
+        if (nn_log_is_option(nn, &nn->option_list[i]))
+            return rt_fail(&nn->rt, RT_USAGE, "--log '%s': --%s has the same file", nn->cli.log,
+                           nn->option_list[i].name);
     return RT_OK;
 }
 
 /* Closes the log; a full disk is an error where the task had none. */
 RT_FN enum rt_status nn_log_end(struct nn *nn, enum rt_status status) {
-    bool lost = nn->log && ferror(nn->log);
-    lost |= nn->log && fclose(nn->log) != 0;
+    errno = 0;
+    if (nn->log && fclose(nn->log) != 0 && !nn->log_error)
+        nn->log_error = errno ? errno : EIO;
     nn->log = NULL;
-    if (lost && !status)
-        return rt_fail(&nn->rt, RT_ENV, "cannot write '%s'", nn->cli.log);
+    if (nn->log_error && !status)
+        return rt_fail(&nn->rt, RT_ENV, "cannot write '%s': %s", nn->cli.log,
+                       strerror(nn->log_error));
     return RT_OK;
+}
+
+/* The folder of a trace, made where it is not there. */
+RT_FN enum rt_status nn_trace_folder(struct nn *nn, const char *path) {
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return rt_fail(&nn->rt, RT_ENV, "cannot make '%s': %s", path, strerror(errno));
+    if (rt_is_folder(path))
+        return RT_OK;
+    return rt_fail(&nn->rt, RT_ENV, "--trace '%s': it is there and no folder", path);
 }
 
 RT_FN enum rt_status nn_run_task(struct nn *nn, const struct nn_task *task) {
     struct rt *rt = &nn->rt;
     if (task->needs_weights && !nn->cli.n_load && !rt->untrained)
         return rt_fail(rt, RT_USAGE, "%s needs weights: --load FILE (or --untrained)", task->name);
-    if (nn->cli.trace_dir && mkdir(nn->cli.trace_dir, 0777) != 0 && errno != EEXIST)
-        return rt_fail(rt, RT_ENV, "cannot make '%s': %s", nn->cli.trace_dir, strerror(errno));
+    if (nn->cli.trace_dir)
+        NN_TRY(nn_trace_folder(nn, nn->cli.trace_dir));
+    if (nn->cli.log)
+        NN_TRY(rt_out_check(rt, nn->cli.log));
     if (task->data)
         NN_TRY(task->data(nn));
     if (nn->cli.log)

@@ -90,8 +90,12 @@ static bool is_prepared(const Task *t) {
 
 static void emit_task(CEmit *x, const Task *t) {
     emit_begin(&x->e, "RT_FN enum rt_status data_%s(struct nn *nn)", t->name);
-    if (!t->sets.n)
+    SavePaths paths = {0};
+    program_save_paths(x->arena, t->body, &paths);
+    if (!t->sets.n && !paths.n)
         emit_line(&x->e, "(void)nn;");
+    for (int i = 0; i < paths.n; i++)
+        emit_line(&x->e, "NN_TRY(rt_out_check(&nn->rt, %s));", c_expr(x, paths.at[i]));
     for (int i = 0; i < t->sets.n; i++)
         emit_line(&x->e, "NN_TRY(load_%s(nn));", t->sets.at[i]->name);
     emit_line(&x->e, "return RT_OK;");

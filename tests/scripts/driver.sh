@@ -58,17 +58,6 @@ CC=./cc says 2 "'/dev/null': it is there and not a file" build d.nn -o /dev/null
 says 1 "with --stop-after nothing is written: -o 'x.c'" d.nn -o x.c --stop-after fuse
 XDG_CACHE_HOME=$work/plain says 2 "cannot make the cache '$work/plain/nnc'" run d.nn
 "$NNC" d.nn -o /dev/stdout | grep -q '^int main' || wrong "no text on standard output"
-if [ -c /dev/full ]; then
-    echo 'task train { print "{sum(rand([4]))}" }' >sum.nn
-    for command in "sum.nn -o d.c --dump plan" "check sum.nn --dump build" --help --version \
-        "run sum.nn --dump build" "run sum.nn --target ref" "sum.nn -o /dev/full"; do
-        # shellcheck disable=SC2086 # words
-        XDG_CACHE_HOME=$work/cache "$NNC" $command >/dev/full 2>err
-        [ $? = 2 ] && grep -q 'cannot write .*No space left' err || wrong "$command: $(cat err)"
-    done
-else
-    echo "no /dev/full: a full disk is not tested"
-fi
 
 # 2 is for files that are not there, the input or one that it imports, 1 for what they say.
 echo 'import "absent.nn"' >lacks.nn
@@ -154,10 +143,6 @@ echo kept >kept.log
 cmp -s rows/rows.csv rows/kept || wrong "a log destroys data"
 ./log --data nowhere --log kept.log 2>err
 [ $? = 2 ] && grep -q kept kept.log || wrong "a run that does not begin empties a log"
-if [ -c /dev/full ]; then
-    ./log --data rows >/dev/full 2>err
-    [ $? = 2 ] && grep -q 'cannot write standard output' err || wrong "a full disk: $(cat err)"
-fi
 
 # A compiler that is still at work when nnc is ended: what it leaves is removed.
 cat >slow <<'END'
