@@ -415,11 +415,13 @@ Value data_fold(Build *b, Env *env, Value data, Ast *call) {
     return (Value){.kind = V_FOLD, .fold = f};
 }
 
-static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int position,
-                        bool *last_given) {
-    static const char *const order[] = {"n", "shuffle", "steps", "last", NULL};
-    const char *name = a->name ? a->name : position < 4 ? order[position] : "";
-    if (!data_argument_known(b, "batches", name, order, a->span))
+enum { BATCH_LAST = 3 };
+static const char *const batch_names[] = {"n", "shuffle", "steps", [BATCH_LAST] = "last", NULL};
+
+static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, DataArguments *known) {
+    int position = __builtin_popcount(known->given);
+    const char *name = a->name ? a->name : position <= BATCH_LAST ? batch_names[position] : "";
+    if (!data_argument_known(b, known, name, a->span))
         return false;
     Value x = build_expr(b, env, a->arg.value);
     if (x.kind == V_POISON)
@@ -445,7 +447,6 @@ static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, int positio
         return false;
     }
     v->keep_last[0] = keep;
-    *last_given = true;
     return true;
 }
 
@@ -467,9 +468,9 @@ Value data_batches(Build *b, Env *env, Value split, Ast *call) {
     v->keep_last = NEW(b->arena, bool);
     v->steps = NEW(b->arena, HExpr *);
     v->splits[0] = split.split;
-    bool last_given = false;
+    DataArguments known = {"batches", batch_names, 0};
     for (int i = 0; i < call->call.args.n; i++)
-        if (!batches_arg(b, env, v, call->call.args.at[i], i, &last_given))
+        if (!batches_arg(b, env, v, call->call.args.at[i], &known))
             return value_poison;
     if (!call->call.args.n)
         build_error(b, call->span, "batches needs the number of rows of a batch: batches(64)");
@@ -478,7 +479,7 @@ Value data_batches(Build *b, Env *env, Value split, Ast *call) {
                     (long long)v->sizes[0]);
     if (v->sizes[0] < 1 || v->sizes[0] > 1 << 30)
         return value_poison;
-    if (!last_given)
+    if (!(known.given & 1u << BATCH_LAST))
         v->keep_last[0] = !v->shuffle[0];
     return (Value){.kind = V_BATCHES, .batches = v};
 }

@@ -51,10 +51,16 @@ void data_bind(Build *b, Env *env, BatchesValue *v, Ast *loop, HStmt *stmt);
 Value field_value(Build *b, FieldUse *f, Span at);
 
 /* ---- build_source.c ---- */
-/* Is it among `names` (NULL ends)? Else an error. To be asked before the value is built: that may
- * be a slip of another kind. */
-bool data_argument_known(Build *b, const char *callee, const char *name, const char *const *names,
-                         Span at);
+/* The arguments that a call of data takes. */
+typedef struct DataArguments {
+    const char *callee;
+    const char *const *names; /* NULL ends */
+    uint32_t given;           /* bit i: names[i] */
+} DataArguments;
+
+/* Is it among the names, and not given yet? Else an error. To be asked before the value is built:
+ * that may be a slip of another kind. */
+bool data_argument_known(Build *b, DataArguments *all, const char *name, Span at);
 bool data_has_source(Ast *e);
 /* The source made from `call` for this field, NULL: none yet. */
 DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f);

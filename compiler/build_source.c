@@ -2,6 +2,7 @@
 #include "build_call.h"
 #include "build_data.h"
 #include "build_host.h"
+#include <math.h>
 
 static const struct {
     const char *name;
@@ -15,17 +16,23 @@ static const struct {
     {"windows", SRC_RAW, false},
 };
 
-bool data_argument_known(Build *b, const char *callee, const char *name, const char *const *names,
-                         Span at) {
+bool data_argument_known(Build *b, DataArguments *all, const char *name, Span at) {
     Text list = {.arena = b->arena};
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(names[i], name) == 0)
+    for (int i = 0; all->names[i]; i++) {
+        uint32_t bit = 1u << i;
+        if (strcmp(all->names[i], name) == 0 && !(all->given & bit)) {
+            all->given |= bit;
             return true;
-        text_printf(&list, "%s%s", i ? ", " : "", names[i]);
+        }
+        if (strcmp(all->names[i], name) == 0) {
+            build_error(b, at, "%s got '%s' twice", all->callee, name);
+            return false;
+        }
+        text_printf(&list, "%s%s", i ? ", " : "", all->names[i]);
     }
     build_error(b, at, *name ? "%s has no parameter '%s' (its parameters: %s)"
                              : "%s takes no more arguments without a name%s (its parameters: %s)",
-                callee, name, list.at);
+                all->callee, name, list.at);
     return false;
 }
 
@@ -60,6 +67,8 @@ bool data_has_source(Ast *e) {
     return false;
 }
 
+enum { MAX_COLUMN = 1 << 20 };
+
 static void add_column(Build *b, DataSource *s, int64_t index, const char *name) {
     int n = s->ncolumns++;
     int64_t *columns = NEW_ARRAY(b->arena, int64_t, n + 1);
@@ -74,6 +83,26 @@ static void add_column(Build *b, DataSource *s, int64_t index, const char *name)
     s->column_names = names;
 }
 
+/* A column by its number, which the file counts from 0. */
+static bool number_column(Build *b, DataSource *s, Value v, Span at) {
+    int64_t i;
+    if (!value_to_int(b, v, "a column", at, &i))
+        return false;
+    if (i < 0 || i > MAX_COLUMN) {
+        build_error(b, at, "a column is a name or 0 to %d, found %lld", MAX_COLUMN, (long long)i);
+        return false;
+    }
+    add_column(b, s, i, NULL);
+    return true;
+}
+
+static bool value_column(Build *b, DataSource *s, Value v, Span at) {
+    if (v.kind != V_STRING)
+        return number_column(b, s, v, at);
+    add_column(b, s, -1, v.string);
+    return true;
+}
+
 static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bool inclusive,
                          Span at) {
     int64_t from = 0, to = 0;
@@ -84,13 +113,12 @@ static bool column_range(Build *b, DataSource *s, Env *env, Ast *lo, Ast *hi, bo
             build_error(b, at, "a range of columns needs both ends, as columns=0:64");
         return false;
     }
-    to += inclusive;
-    if (from < 0 || to <= from || to - from > 1 << 20) {
-        build_error(b, at, "columns %lld up to %lld: expected 0 <= first < last", (long long)from,
-                    (long long)to);
+    if (from < 0 || to > MAX_COLUMN || to + inclusive <= from) {
+        build_error(b, at, "columns %lld up to %lld: expected 0 <= first < last <= %d",
+                    (long long)from, (long long)to, MAX_COLUMN);
         return false;
     }
-    for (int64_t i = from; i < to; i++)
+    for (int64_t i = from; i < to + inclusive; i++)
         add_column(b, s, i, NULL);
     return true;
 }
@@ -110,21 +138,12 @@ static bool csv_columns(Build *b, DataSource *s, Env *env, Ast *e, bool *single)
         return true;
     }
     Value v = build_expr(b, env, e);
-    if (v.kind == V_LIST) {
-        for (int i = 0; i < v.list->n; i++)
-            add_column(b, s, v.list->at[i].kind == V_NUMBER ? v.list->at[i].num.i : -1,
-                       v.list->at[i].kind == V_STRING ? v.list->at[i].string : NULL);
-        return true;
-    }
-    *single = true;
-    if (v.kind == V_STRING) {
-        add_column(b, s, -1, v.string);
-        return true;
-    }
-    int64_t i;
-    if (v.kind == V_POISON || !value_to_int(b, v, "a column", e->span, &i))
-        return false;
-    add_column(b, s, i, NULL);
+    *single = v.kind != V_LIST;
+    if (*single)
+        return value_column(b, s, v, e->span);
+    for (int i = 0; i < v.list->n; i++)
+        if (!value_column(b, s, v.list->at[i], e->span))
+            return false;
     return true;
 }
 
@@ -142,6 +161,15 @@ static bool csv_classes(Build *b, DataSource *s, Value v, Span at) {
             return false;
         }
         s->classes[i] = v.list->at[i].string;
+        if (!*s->classes[i]) {
+            build_error(b, at, "a class has a name: an empty cell is what missing= stands for");
+            return false;
+        }
+        for (int k = 0; k < i; k++)
+            if (strcmp(s->classes[k], s->classes[i]) == 0) {
+                build_error(b, at, "classes %d and %d are both called \"%s\"", k, i, s->classes[i]);
+                return false;
+            }
     }
     return true;
 }
@@ -153,10 +181,19 @@ static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span 
             return false;
         s->header = header;
     } else if (strcmp(name, "skip") == 0) {
-        return value_to_int(b, v, "skip", at, &s->skip);
+        if (!value_to_int(b, v, "skip", at, &s->skip))
+            return false;
+        if (s->skip < 0)
+            build_error(b, at, "skip is a number of lines, found %lld", (long long)s->skip);
+        return s->skip >= 0;
     } else if (strcmp(name, "separator") == 0) {
         if (v.kind != V_STRING || strlen(v.string) != 1) {
             build_error(b, at, "separator is one character, found %s", value_text(b, v));
+            return false;
+        }
+        if (strchr("\"\n\r+-.0123456789eE", v.string[0])) {
+            build_error(b, at, "separator is no quote, no end of a line and nothing that numbers "
+                               "have, found %s", value_text(b, v));
             return false;
         }
         s->separator = v.string[0];
@@ -177,13 +214,14 @@ static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span 
 static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
     static const char *const names[] = {"path",      "columns", "header",  "skip",
                                         "separator", "missing", "classes", NULL};
+    DataArguments known = {"csv", names, 1};
     bool single = false, any = false;
     s->header = -1;
     s->separator = ',';
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
         const char *name = a->name ? a->name : i == 1 ? "columns" : "";
-        if (!data_argument_known(b, "csv", name, names, a->span))
+        if (!data_argument_known(b, &known, name, a->span))
             return false;
         if (strcmp(name, "columns") == 0) {
             any = true;
@@ -200,6 +238,12 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
                     "csv needs columns=…: an index, a range, a name or a list of them");
         return false;
     }
+    for (int i = 0; i < s->ncolumns && s->header == 0; i++)
+        if (s->columns[i] < 0) {
+            build_error(b, call->span, "header=false says that no column has a name, as \"%s\" has",
+                        s->column_names[i]);
+            return false;
+        }
     s->row = shape_scalar();
     if (!single) {
         int64_t n = s->ncolumns;
@@ -212,12 +256,12 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
 static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape *row) {
     static const char *const raw[] = {"path", "type", "shape", NULL};
     static const char *const other[] = {"path", NULL};
+    DataArguments known = {call->call.callee->name, s->kind == SRC_RAW ? raw : other, 1};
     s->row = *row;
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
         const char *name = a->name ? a->name : i == 1 ? "type" : i == 2 ? "shape" : "";
-        if (!data_argument_known(b, call->call.callee->name, name,
-                                 s->kind == SRC_RAW ? raw : other, a->span))
+        if (!data_argument_known(b, &known, name, a->span))
             return false;
         Value v = build_expr(b, env, a->arg.value);
         if (v.kind == V_POISON)
@@ -249,6 +293,22 @@ static DType stored_type(const DataSource *s, DType field) {
     }
 }
 
+/* What stands for an empty cell is a number of the type that cells have. */
+static bool missing_fits(Build *b, const DataSource *s) {
+    double x = s->missing;
+    double most = s->dtype == DT_F32   ? 3.4028235677973366e38
+                  : s->dtype == DT_F64 ? INFINITY
+                  : s->dtype == DT_I64 ? 0x1p63
+                                       : 0x1p31;
+    bool fits = dtype_is_real(s->dtype) ? fabs(x) < most
+                                        : x >= -most && x < most && floor(x) == x;
+    if (!s->has_missing || fits)
+        return true;
+    build_error(b, s->span, "missing=%g does not fit '%s': its cells are %s", x, s->name,
+                dtype_name(s->dtype));
+    return false;
+}
+
 static const Ast *field_decl(Build *b, const FieldUse *f) {
     return data_info(b, f->set)->decl->data.fields.at[f->field];
 }
@@ -274,7 +334,7 @@ static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call) {
         return NULL;
     }
     Value path = first && !first->name ? build_expr(b, env, first->arg.value) : value_none;
-    if (path.kind != V_STRING) {
+    if (path.kind != V_STRING || !*path.string) {
         if (path.kind != V_POISON)
             build_error(b, call->span, "%s needs a path as its first argument",
                         source_kinds[k].name);
@@ -295,6 +355,8 @@ static DataSource *source_new(Build *b, DataInfo *info, Env *env, Ast *call) {
         return NULL;
     if (s->dtype == DT_N)
         s->dtype = stored_type(s, field_type(b, f));
+    if (s->kind == SRC_CSV && !missing_fits(b, s))
+        return NULL;
     s->row_elements = shape_elements(&s->row);
     s->id = b->p->sources.n;
     size_t n = strlen(s->path);
