@@ -50,6 +50,7 @@ struct rt_csv_state {
     int32_t *slot;        /* [columns] which element of the row a column is, or -1 */
     struct rt_buf quoted; /* a cell that had quotes in it */
     int64_t open;         /* the line of a quote that nothing closes, or 0 */
+    int64_t behind;       /* the line where something follows a closing quote, or 0 */
 };
 
 /* ---- numbers ----------------------------------------------------------------------------------
@@ -142,8 +143,9 @@ RT_FN const char *rt_csv_quoted(struct rt_csv_state *st, const char *p, struct r
     st->open = closed || st->open ? st->open : line;
     cell->text = st->quoted.text ? st->quoted.text : "";
     cell->size = st->quoted.size;
-    while (p < st->end && *p != st->csv->separator && *p != '\n')
-        p++;
+    for (; p < st->end && *p != st->csv->separator && *p != '\n'; p++)
+        if (!st->behind && *p != ' ' && *p != '\t' && *p != '\r')
+            st->behind = st->line;
     return p;
 }
 
@@ -228,19 +230,28 @@ RT_FN void rt_csv_first(struct rt_csv_state *st, int32_t column, struct rt_cell 
     st->line = line;
 }
 
+/* The first `most` bytes of a cell, those that are no text as '?'. */
+RT_FN const char *rt_csv_shown(char *out, const struct rt_cell *cell, size_t most) {
+    size_t n = cell->size < most ? cell->size : most;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (unsigned char)cell->text[i] < ' ' ? '?' : cell->text[i];
+    out[n] = 0;
+    return out;
+}
+
 /* Fails with "file:line: column 3 ('age'): 'x' what". */
 RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t column,
                                  const struct rt_cell *cell, const char *what) {
     char text[64], name[64] = "";
     const char *hint = "";
-    snprintf(text, sizeof text, "%.*s", (int)(cell->size < 60 ? cell->size : 60), cell->text);
-    for (char *p = text; *p; p++) /* bytes of something else than text, an open quote */
-        *p = (unsigned char)*p < ' ' ? '?' : *p;
-    if (st->header) {
+    rt_csv_shown(text, cell, 60);
+    if (memchr(cell->text, '\r', cell->size)) {
+        hint = "; lines end in LF or CRLF, not in CR alone";
+    } else if (st->header) {
         struct rt_cell title;
+        char shown[64];
         rt_csv_first(st, column, &title);
-        snprintf(name, sizeof name, " ('%.*s')", (int)(title.size < 50 ? title.size : 50),
-                 title.text);
+        snprintf(name, sizeof name, " ('%s')", rt_csv_shown(shown, &title, 50));
     } else if (st->csv->header == RT_HEADER_AUTO && line == 1 && !st->csv->classes) {
         hint = "; if line 1 names the columns, say header=true, and skip=1 leaves it out";
     }
@@ -251,8 +262,12 @@ RT_FN enum rt_status rt_csv_fail(struct rt_csv_state *st, int64_t line, int32_t 
 /* ---- the first line and the columns -----------------------------------------------------------
  */
 
-/* `s`, unless a quote was left open: that explains whatever else is wrong. */
+/* `s`, unless a quote was left open or closed too early: that explains whatever else is wrong. */
 RT_FN enum rt_status rt_csv_closed(struct rt_csv_state *st, enum rt_status s) {
+    if (st->behind)
+        return rt_fail(st->rt, RT_USAGE,
+                       "%s:%lld: something follows a closing quote (in quotes, \"\" is a quote)",
+                       st->file, (long long)st->behind);
     if (!st->open)
         return s;
     return rt_fail(st->rt, RT_USAGE, "%s:%lld: the quote that opens here is never closed", st->file,
@@ -334,6 +349,31 @@ RT_FN enum rt_status rt_csv_named(struct rt_csv_state *st, const char *name, int
     return RT_USAGE;
 }
 
+RT_FN int rt_csv_class(const struct rt_csv *csv, const struct rt_cell *cell) {
+    for (int k = 0; k < csv->n_classes; k++)
+        if (strlen(csv->classes[k]) == cell->size &&
+            !memcmp(csv->classes[k], cell->text, cell->size))
+            return k;
+    return -1;
+}
+
+/* A first line of classes is a row, one without numbers a header: the program must say which. */
+RT_FN enum rt_status rt_csv_no_class(struct rt_csv_state *st) {
+    struct rt_cell cell;
+    char text[64];
+    for (int32_t c = 0; c < st->columns; c++) {
+        if (st->slot[c] < 0)
+            continue;
+        rt_csv_first(st, c, &cell);
+        if (rt_csv_class(st->csv, &cell) >= 0)
+            return rt_fail(st->rt, RT_USAGE,
+                           "%s:%lld: column %d: '%s' is in classes=, and no cell of the line is a "
+                           "number: say header=false, or true",
+                           st->file, (long long)st->head, c, rt_csv_shown(text, &cell, 60));
+    }
+    return RT_OK;
+}
+
 /* Fills st->slot from the wanted columns and compares their number with the declared row. */
 RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
     int64_t taken = 0, want = rt_field_elements(st->field);
@@ -351,10 +391,11 @@ RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
         last = col->name ? first : col->count < 0 ? st->columns - 1 : first + col->count - 1;
         if (first < 0 || last >= st->columns)
             return rt_fail(st->rt, RT_USAGE,
-                           "%s: declared %s (%lld numbers a row), '%s' has %d columns%s",
+                           "%s: declared %s (%lld numbers a row), '%s' has %d columns, from 0; "
+                           "column %d is asked for%s",
                            st->field->name,
                            rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
-                           (long long)want, st->file, st->columns,
+                           (long long)want, st->file, st->columns, last,
                            st->columns == 1 ? " (another separator=?)" : "");
         for (int32_t c = first; c <= last; c++) {
             if (st->slot[c] >= 0)
@@ -368,19 +409,13 @@ RT_FN enum rt_status rt_csv_columns(struct rt_csv_state *st) {
                        st->field->name,
                        rt_shape_text(shape, sizeof shape, st->field->rank, st->field->dims),
                        (long long)want, (long long)taken, st->file);
-    return RT_OK;
+    return st->header && st->csv->header == RT_HEADER_AUTO && st->csv->classes
+               ? rt_csv_no_class(st)
+               : RT_OK;
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------
  */
-
-RT_FN int rt_csv_class(const struct rt_csv *csv, const struct rt_cell *cell) {
-    for (int k = 0; k < csv->n_classes; k++)
-        if (strlen(csv->classes[k]) == cell->size &&
-            !memcmp(csv->classes[k], cell->text, cell->size))
-            return k;
-    return -1;
-}
 
 /* Is x a number of the type, not one that becomes infinite? */
 RT_INLINE bool rt_csv_finite(enum rt_type type, double x) {
@@ -479,6 +514,9 @@ RT_FN enum rt_status rt_csv_rows(struct rt_csv_state *st, struct rt_source *out)
         s = rt_csv_row(st, out, row++);
     out->rows = row;
     s = rt_csv_closed(st, s);
+    if (!s && row == 0)
+        s = rt_fail(st->rt, RT_USAGE, "'%s': no rows, only the header in line %lld", st->file,
+                    (long long)st->head);
     if (!s && st->quoted.failed)
         s = rt_fail(st->rt, RT_ENV, "'%s': no memory for a quoted cell", st->file);
     if (s)
@@ -510,7 +548,11 @@ RT_FN enum rt_status rt_csv_read(struct rt *rt, const struct rt_field *field,
     rt_buf_init(&st.quoted, rt, file->size + 1);
     if (file->size >= 3 && memcmp(file->text, "\xef\xbb\xbf", 3) == 0)
         st.at += 3; /* byte order mark */
-    s = rt_csv_closed(&st, rt_csv_head(&st));
+    if (file->size >= 2 &&
+        (memcmp(file->text, "\xff\xfe", 2) == 0 || memcmp(file->text, "\xfe\xff", 2) == 0))
+        s = rt_fail(rt, RT_USAGE, "'%s' is UTF-16 text: UTF-8 is wanted", path);
+    if (!s)
+        s = rt_csv_closed(&st, rt_csv_head(&st));
     if (!s) {
         st.slot = (int32_t *)rt->alloc(rt, (size_t)st.columns * sizeof *st.slot);
         s = st.slot ? rt_csv_columns(&st) : rt_fail(rt, RT_ENV, "no memory for '%s'", path);

@@ -160,6 +160,41 @@ Test(csv, bad_cells) {
     expect_message(load("1,2\n1e999,4\n", &field, &c), "t.csv:2: column 0: '1e999' is too large");
     expect_message(load("1,2\n4,-1e39\n", &field, &c), "t.csv:2: column 1: '-1e39' is too large");
     expect_message(load("1,2\n\"3,4\n5,6\n", &field, &c), "t.csv:2: the quote that opens here");
+    expect_message(load("1,2\n\"3\"x,4\n", &field, &c), "t.csv:2: something follows a closing");
+    expect_message(load("1,2,3\n4,5,\"say \"hi\"\"\n", &field, &c), "t.csv:2: something follows");
+    expect_message(load("a,\"b\"c\n1,2\n", &field, &c), "t.csv:1: something follows");
+    expect_message(load("1,2\r3,4\r", &field, &c),
+                   "t.csv:1: column 1: '2?3' is not a number; lines end in LF or CRLF");
+    expect_message(load("\xff\xfe" "1", &field, &c), "t.csv' is UTF-16 text: UTF-8 is wanted");
+    expect_message(load("a,b\n", &field, &c), "'t.csv': no rows, only the header in line 1");
+    rt_files_drop(rt);
+    save("1,2\n3,4\0\n", 9);
+    expect_message(rt_csv_read(rt, &field, &c, &got), "t.csv:2: column 1: '4?' is not a number");
+    const float quoted[] = {1, 2};
+    cr_expect_eq(load("\"1\" ,\t\"2\" \r\n", &field, &c), RT_OK, "%s", rt->message);
+    expect_floats(1, quoted);
+}
+
+/* Not guessed: is the first line names, or a row of classes? */
+Test(csv, classes_in_the_first_line) {
+    static const char *const names[] = {"cat", "dog"};
+    struct rt_field f = {"d.k", RT_I32, 0, {0}, NULL, 0};
+    struct rt_column one = {NULL, 0, 1};
+    struct rt_csv c = plain();
+    c.columns = &one;
+    c.classes = names;
+    c.n_classes = 2;
+    expect_message(load("dog,x\ncat,y\n", &f, &c),
+                   "t.csv:1: column 0: 'dog' is in classes=, and no cell of the line is a number");
+    cr_expect_eq(load("animal,dog\ncat,y\n", &f, &c), RT_OK, "%s", rt->message);
+    cr_expect_eq(load("dog,1\ncat,2\n", &f, &c), RT_OK, "%s", rt->message);
+    cr_expect_eq(got.rows, 2);
+    c.header = RT_HEADER_YES;
+    cr_expect_eq(load("dog,x\ncat,y\n", &f, &c), RT_OK, "%s", rt->message);
+    cr_expect_eq(got.rows, 1);
+    c.header = RT_HEADER_NO;
+    cr_expect_eq(load("dog,x\ncat,y\n", &f, &c), RT_OK, "%s", rt->message);
+    cr_expect_eq(got.rows, 2);
 }
 
 Test(csv, wrong_columns) {
@@ -171,7 +206,9 @@ Test(csv, wrong_columns) {
         "digits.image: declared [8, 8, 1] (64 numbers a row), 2 columns of 't.csv' are asked for");
     c.columns = &many;
     expect_message(load("1,2\n", &image, &c),
-                   "digits.image: declared [8, 8, 1] (64 numbers a row), 't.csv' has 2 columns");
+                   "digits.image: declared [8, 8, 1] (64 numbers a row), 't.csv' has 2 columns, "
+                   "from 0; "
+                   "column 63 is asked for");
     struct rt_column named[] = {{"a", 0, 0}, {"z", 0, 0}};
     c.columns = named;
     c.n_columns = 2;
