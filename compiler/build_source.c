@@ -267,6 +267,11 @@ static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape 
         if (v.kind == V_POISON)
             return false;
         if (strcmp(name, "type") == 0 && v.kind == V_TYPE) {
+            const char *type = a->arg.value->kind == AST_TYPE ? a->arg.value->name : "";
+            if (strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0) {
+                build_error(b, a->span, "not supported yet: raw numbers of type %s", type);
+                return false;
+            }
             s->dtype = v.type;
         } else if (strcmp(name, "shape") == 0) {
             if (!value_to_shape(b, v, a->span, &s->row))

@@ -211,6 +211,8 @@ RT_FN enum rt_status rt_section(struct rt *rt, const char *name,
                            fields[0]->field->name, (long long)out->total, fields[0]->file,
                            fields[i]->field->name, (long long)fields[i]->rows, fields[i]->file);
     }
+    if (out->total == 0)
+        return rt_fail(rt, RT_USAGE, "%s has no rows: '%s' is empty", name, fields[0]->file);
     if (out->total >= INT32_MAX)
         return rt_fail(rt, RT_USAGE, "%s has %lld rows: more than 2^31-1 are not supported", name,
                        (long long)out->total);

@@ -75,6 +75,18 @@ RT_FN enum rt_status rt_table_check(struct rt *rt, const struct rt_table *t,
     return RT_OK;
 }
 
+/* Numbers of the type they are kept in, which keep every bit. */
+RT_FN void rt_table_copy(const struct rt_table *t, char *out) {
+    size_t size = rt_type_size(t->type);
+    if (!t->big_endian || size == 1) {
+        memcpy(out, t->bytes, t->size);
+        return;
+    }
+    for (size_t i = 0; i < t->size; i += size)
+        for (size_t k = 0; k < size; k++)
+            out[i + k] = t->bytes[i + size - 1 - k];
+}
+
 RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t,
                                    const struct rt_field *f, struct rt_source *out) {
     enum rt_status s = rt_table_check(rt, t, f);
@@ -84,9 +96,8 @@ RT_FN enum rt_status rt_table_rows(struct rt *rt, const struct rt_table *t,
         return s;
     int64_t n = out->rows * out->row_elements;
     char place[80];
-    if (t->type == out->type && t->type != RT_BOOL &&
-        (!t->big_endian || rt_type_size(t->type) == 1)) {
-        memcpy(out->data, t->bytes, t->size);
+    if (t->type == out->type && t->type != RT_BOOL) {
+        rt_table_copy(t, (char *)out->data);
         n = 0;
     }
     for (int64_t i = 0; i < n && !s; i++) {
@@ -176,7 +187,11 @@ RT_FN enum rt_status rt_npy_head(struct rt *rt, struct rt_table *t) {
     bool long_form = t->size > 6 && b[6] >= 2;
     size_t start = long_form ? 12 : 10;
     if (t->size < start || memcmp(b, "\x93NUMPY", 6) != 0)
-        return rt_fail(rt, RT_USAGE, "'%s' is not an npy file", t->file);
+        return rt_fail(rt, RT_USAGE, "'%s' is not an npy file: %s", t->file,
+                       t->size < start ? "it is too short" : "those begin with \\x93NUMPY");
+    if (b[6] < 1 || b[6] > 3)
+        return rt_fail(rt, RT_USAGE, "'%s': npy files of version 1 to 3 are read, this is %d",
+                       t->file, b[6]);
     size_t n = b[8] | (size_t)b[9] << 8;
     if (long_form)
         n |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
@@ -196,9 +211,13 @@ RT_FN enum rt_status rt_npy_head(struct rt *rt, struct rt_table *t) {
     if (end - order < 5 || memcmp(order, "False", 5) != 0)
         return rt_fail(rt, RT_USAGE, "'%s' is in Fortran order: save numpy.ascontiguousarray(x)",
                        t->file);
-    if (!rt_npy_shape(shape, end, t) || t->rank == 0)
-        return rt_fail(rt, RT_USAGE, "'%s': rows are wanted, the shape is %.*s", t->file,
-                       (int)(end - shape < 40 ? end - shape : 40), shape);
+    if (!rt_npy_shape(shape, end, t) || t->rank == 0) {
+        const char *close = (const char *)memchr(shape, ')', (size_t)(end - shape));
+        ptrdiff_t length = (close ? close + 1 : end) - shape;
+        return rt_fail(rt, RT_USAGE,
+                       "'%s': rows are wanted, of %d dimensions at most; its shape is %.*s",
+                       t->file, RT_MAX_RANK, (int)(length < 60 ? length : 60), shape);
+    }
     t->bytes = end;
     t->size -= start + n;
     return RT_OK;
@@ -227,9 +246,14 @@ RT_FN enum rt_status rt_idx_read(struct rt *rt, const struct rt_field *field, co
         return s;
     const unsigned char *b = (const unsigned char *)t.bytes;
     int type = t.size >= 4 && b[2] >= 8 && b[2] <= 14 ? types[b[2] - 8] : -1;
-    if (t.size < 4 || b[0] || b[1] || type < 0 || b[3] < 1 || b[3] > RT_MAX_RANK ||
-        t.size < 4 + 4 * (size_t)b[3])
-        return rt_fail(rt, RT_USAGE, "'%s' is not an IDX file", t.file);
+    if (t.size < 4 || b[0] || b[1] || type < 0 || b[3] < 1 || b[3] > RT_MAX_RANK)
+        return rt_fail(rt, RT_USAGE,
+                       "'%s' is not an IDX file: 0, 0, a type of 8 9 11 12 13 14 and 1 to %d "
+                       "dimensions are wanted first%s",
+                       t.file, RT_MAX_RANK, t.size < 4 ? "; it is too short" : "");
+    if (t.size < 4 + 4 * (size_t)b[3])
+        return rt_fail(rt, RT_USAGE, "'%s': %d dimensions have %d bytes, the file holds %zu",
+                       t.file, b[3], 4 * b[3], t.size - 4);
     t.type = (enum rt_type)type;
     t.big_endian = true;
     t.rank = b[3];

@@ -87,6 +87,12 @@ Test(data, npy_converts_types_and_byte_order) {
     cr_expect_eq(rt_npy_read(rt, &label, "d", path, &got), RT_OK, "%s", rt->message);
     cr_expect_eq(((int32_t *)got.data)[0], 258);
     cr_expect_eq(((int32_t *)got.data)[1], -2);
+    struct rt_field wide = {"d.w", RT_I64, 0, {0}, NULL, 0};
+    const unsigned char long_big[8] = {0x40, 0, 0, 0, 0, 0, 0, 1}; /* no f64 holds 2^62 + 1 */
+    rt_source_free(rt, &got);
+    save_npy(1, "{'descr': '>i8', 'fortran_order': False, 'shape': (1,), }", long_big, 8);
+    cr_expect_eq(rt_npy_read(rt, &wide, "d", path, &got), RT_OK, "%s", rt->message);
+    cr_expect_eq(((int64_t *)got.data)[0], ((int64_t)1 << 62) + 1);
 }
 
 /* Of each kind of table, with the row that holds it. */
@@ -132,7 +138,15 @@ Test(data, npy_that_is_wrong) {
     save("\x93NUMPY\x01\x00\xff\xff{'descr'", 18);
     expect_message(rt_npy_read(rt, &four, "d", path, &got), "cut short");
     save("hello", 5);
-    expect_message(rt_npy_read(rt, &four, "d", path, &got), "'t.bin' is not an npy file");
+    expect_message(rt_npy_read(rt, &four, "d", path, &got), "'t.bin' is not an npy file: it is");
+    save("PK\3\4 is a zip file", 18);
+    expect_message(rt_npy_read(rt, &four, "d", path, &got), "file: those begin with \\x93NUMPY");
+    save_npy(9, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", numbers, 48);
+    expect_message(rt_npy_read(rt, &four, "d", path, &got), "version 1 to 3 are read, this is 9");
+    save_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+                "3, 4), }", numbers, 48);
+    expect_message(rt_npy_read(rt, &four, "d", path, &got),
+                   "of 8 dimensions at most; its shape is (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 4)");
 }
 
 /* Every truncation and many damaged bytes of a good file: an answer, never a crash. */
@@ -175,7 +189,13 @@ Test(data, idx) {
     expect_message(rt_idx_read(rt, &bytes, "d", path, &got), "the file holds 7");
     file[2] = 10;
     save(file, sizeof file);
-    expect_message(rt_idx_read(rt, &bytes, "d", path, &got), "not an IDX file");
+    expect_message(rt_idx_read(rt, &bytes, "d", path, &got), "not an IDX file: 0, 0, a type");
+    save(file, 3);
+    expect_message(rt_idx_read(rt, &bytes, "d", path, &got), "first; it is too short");
+    file[2] = 8;
+    save(file, 15);
+    expect_message(rt_idx_read(rt, &bytes, "d", path, &got),
+                   "3 dimensions have 12 bytes, the file holds 11");
 }
 
 Test(data, raw) {
@@ -303,6 +323,8 @@ Test(data, sections_need_equal_rows) {
     struct rt_rows all;
     expect_message(rt_section(rt, "d.all", both, 2, &all),
                    "d.x has 10 rows (a.csv), d.y has 11 (b.csv)");
+    a.rows = b.rows = 0;
+    expect_message(rt_section(rt, "d.all", both, 2, &all), "d.all has no rows: 'a.csv' is empty");
 }
 
 Test(data, batches_keep_and_drop) {
