@@ -75,11 +75,12 @@ static bool stops_after(const Compiler *c, const char *pass) {
     return c->settings.stop_after && strcmp(c->settings.stop_after, pass) == 0;
 }
 
-static bool is_pass(const char *name) {
+/* The place of a pass, from 1 (0 is build); -1: none is called so. */
+static int pass_place(const char *name) {
     for (int i = 0; i < PASSES; i++)
         if (strcmp(passes[i].name, name) == 0)
-            return true;
-    return strcmp(name, "build") == 0;
+            return i + 1;
+    return strcmp(name, "build") == 0 ? 0 : -1;
 }
 
 static void check_plan(const Compiler *c) {
@@ -210,12 +211,16 @@ static int compile_file(Compiler *c, const Arguments *args) {
 }
 
 static bool settings_name_passes(const Settings *s) {
-    const char *unknown = s->dump && !is_pass(s->dump)               ? s->dump
-                          : s->stop_after && !is_pass(s->stop_after) ? s->stop_after
-                                                                     : NULL;
-    if (unknown)
-        fprintf(stderr, "nnc: no pass is called '%s' (nnc --help)\n", unknown);
-    return !unknown;
+    const char *names[] = {s->dump, s->stop_after};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (names[i] && pass_place(names[i]) < 0) {
+            fprintf(stderr, "nnc: no pass is called '%s' (nnc --help)\n", names[i]);
+            return false;
+        }
+    if (!s->dump || !s->stop_after || pass_place(s->dump) <= pass_place(s->stop_after))
+        return true;
+    fprintf(stderr, "nnc: --stop-after %s does not get to --dump %s\n", s->stop_after, s->dump);
+    return false;
 }
 
 static bool settings_name_fault(const Settings *s) {

@@ -219,6 +219,9 @@ static bool check_arguments(const Arguments *a) {
     bool oracle = strcmp(s->target, "ref") == 0;
     if (oracle && a->command != COMMAND_RUN)
         return wrong("this target is for nnc run:", s->target);
+    if (oracle && (s->dump || s->stop_after))
+        return wrong("the oracle runs the program as built, before any pass:",
+                     s->dump ? "--dump" : "--stop-after");
     if (!oracle && !known_targets(s))
         return wrong("--target takes c, cuda or cuda,c (and ref), found", s->target);
     if (settings_want(s, "cuda") && a->command == COMMAND_LOCKSTEP)
@@ -238,7 +241,7 @@ static bool check_arguments(const Arguments *a) {
     if (s->output && s->stop_after)
         return wrong("with --stop-after nothing is written: -o", s->output);
     if (s->output && a->command != COMMAND_EMIT && a->command != COMMAND_BUILD)
-        return wrong("this command writes no", s->output);
+        return wrong("only nnc build and nnc alone write a file: -o", s->output);
     return true;
 }
 

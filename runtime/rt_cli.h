@@ -17,6 +17,7 @@ struct rt_option {
     enum rt_option_kind kind;
     const char *help; /* or NULL */
     void *value;      /* int64_t *, double *, bool * or const char ** */
+    const char *only; /* a text that only these tasks take: "classify, embed"; NULL: all */
 };
 
 struct rt_task {
@@ -261,6 +262,7 @@ struct rt_cli_state {
     const char *name;  /* of the option, without -- */
     size_t size;       /* of the name */
     const char *value; /* after =, or NULL */
+    bool steps;        /* --trace-steps was given */
 };
 
 /* The value of an option: after =, or the next argument unless that is an option too. */
@@ -335,6 +337,9 @@ RT_FN enum rt_status rt_cli_pair(struct rt_cli_state *s, const char *what, struc
     size_t name = strcspn(text, "=/");
     struct rt_pair *p = &list[(*n)++];
     bool named = name > 0 && text[name] == '=';
+    if (!text[named ? name + 1 : 0])
+        return rt_fail(s->rt, RT_USAGE, "--%.*s needs %s, not '%s'", (int)s->size, s->name, what,
+                       text);
     p->name = named ? text : NULL;
     p->name_size = named ? name : 0;
     p->path = named ? text + name + 1 : text;
@@ -348,6 +353,7 @@ RT_FN enum rt_status rt_cli_steps(struct rt_cli_state *s) {
     if (status)
         return status;
     cli->n_trace_steps = 0;
+    s->steps = true;
     for (const char *p = text;; p++) {
         char *end;
         errno = 0;
@@ -411,8 +417,8 @@ RT_FN enum rt_status rt_cli_set_common(struct rt_cli_state *s, int which) {
         return rt_cli_take(s, "a folder", &s->cli->trace_dir);
     case RT_CLI_TRACE_STEPS:
         return rt_cli_steps(s);
-    default:
-        return RT_OK; /* --help, --version, --list: answered before */
+    default: /* --help, --version, --list are answered before */
+        return rt_fail(s->rt, RT_USAGE, "--%.*s takes no value", (int)s->size, s->name);
     }
 }
 
@@ -501,6 +507,29 @@ RT_FN enum rt_status rt_cli_answer(struct rt_cli_state *s) {
     return status;
 }
 
+/* Is the name among those of "one, two"? */
+RT_FN bool rt_cli_among(const char *names, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at ? 2 : 0)
+        if (strcspn(at, ",") == n && memcmp(at, name, n) == 0)
+            return true;
+    return false;
+}
+
+/* What the chosen task would not look at is a mistake. */
+RT_FN enum rt_status rt_cli_used(struct rt_cli_state *s) {
+    const struct rt_cli *cli = s->cli;
+    const char *task = cli->n_tasks ? cli->tasks[cli->task].name : "";
+    for (int i = 0; i < cli->n_options; i++) {
+        const struct rt_option *o = &cli->options[i];
+        if (o->only && **(const char *const *)o->value && !rt_cli_among(o->only, task))
+            return rt_fail(s->rt, RT_USAGE, "--%s is for %s, not for %s", o->name, o->only, task);
+    }
+    if (s->steps && !cli->trace_dir)
+        return rt_fail(s->rt, RT_USAGE, "--trace-steps is for --trace DIR, which is not given");
+    return RT_OK;
+}
+
 /* Every NAME= of --data must be one. */
 RT_FN enum rt_status rt_cli_data_names(struct rt *rt, const struct rt_cli *cli) {
     for (int i = 0; i < rt->data_paths; i++) {
@@ -528,7 +557,7 @@ RT_FN enum rt_status rt_cli_data_names(struct rt *rt, const struct rt_cli *cli) 
  * data_path). RT_USAGE with a message when it is wrong. */
 RT_FN enum rt_status rt_cli_parse(struct rt *rt, struct rt_cli *cli, int argc, char **argv) {
     static const int64_t steps[] = {1, 2, 10, 100};
-    struct rt_cli_state s = {rt, cli, argc, 1, argv, NULL, 0, NULL};
+    struct rt_cli_state s = {rt, cli, argc, 1, argv, NULL, 0, NULL, false};
     bool chosen = false;
     cli->task = 0;
     for (int i = 0; i < cli->n_tasks; i++)
@@ -550,6 +579,8 @@ RT_FN enum rt_status rt_cli_parse(struct rt *rt, struct rt_cli *cli, int argc, c
         else
             status = rt_cli_task(&s, &chosen);
     }
+    if (!status && !cli->stop)
+        status = rt_cli_used(&s);
     return status || cli->stop ? status : rt_cli_data_names(rt, cli);
 }
 

@@ -45,12 +45,29 @@ void c_emit_export_members(CEmit *x) {
     emit_line(&x->e, "const char *options_output;");
 }
 
-static void emit_string_option(CEmit *x, int i, const char *name, const char *help,
+/* The exports that have this argument; NULL: all exports. */
+static const char *takers(const CEmit *x, const char *argument) {
+    Text names = {.arena = x->arena};
+    for (int i = 0; i < x->p->exports.n; i++) {
+        const Export *e = x->p->exports.at[i];
+        bool takes = !argument;
+        for (int j = 0; j < e->nargs && !takes; j++)
+            takes = strcmp(e->args[j]->name, argument) == 0;
+        if (takes)
+            text_printf(&names, "%s%s", names.n ? ", " : "", e->name);
+    }
+    return names.at;
+}
+
+static void emit_string_option(CEmit *x, int i, const char *name, const char *argument,
                                const char *at) {
+    const char *help = argument ? "an argument: a .npy file" : "where a result goes: a .npy file";
     emit_line(&x->e, "nn->option_list[%d].name = %s;", i, emit_string(x->arena, name));
     emit_line(&x->e, "nn->option_list[%d].kind = RT_OPT_STRING;", i);
     emit_line(&x->e, "nn->option_list[%d].help = \"%s\";", i, help);
     emit_line(&x->e, "nn->option_list[%d].value = (void *)&nn->%s;", i, at);
+    emit_line(&x->e, "nn->option_list[%d].only = %s;", i,
+              emit_string(x->arena, takers(x, argument)));
     emit_line(&x->e, "nn->%s = \"\";", at);
 }
 
@@ -58,11 +75,10 @@ void c_emit_export_options(CEmit *x) {
     int n = x->p->options.n;
     for (int i = 0; i < x->arguments.n; i++)
         emit_string_option(x, n + i, c_option_name(x, x->arguments.at[i], "_file"),
-                           "an argument: a .npy file",
-                           arena_printf(x->arena, "options_files[%d]", i));
+                           x->arguments.at[i], arena_printf(x->arena, "options_files[%d]", i));
     if (x->p->exports.n)
         emit_string_option(x, n + x->arguments.n, c_option_name(x, "output", "_file"),
-                           "where a result goes: a .npy file", "options_output");
+                           NULL, "options_output");
     if (x->gpu)
         cuda_emit_options(x, n + x->arguments.n + (x->p->exports.n > 0));
 }

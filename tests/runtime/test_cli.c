@@ -14,11 +14,11 @@ static bool verbose;
 static const char *name, *output;
 
 static const struct rt_option options[] = {
-    {"epochs", RT_OPT_INT, "passes over the data", &epochs},
-    {"learning_rate", RT_OPT_REAL, NULL, &rate},
-    {"verbose", RT_OPT_BOOL, "says more", &verbose},
-    {"name", RT_OPT_STRING, "of the run", &name},
-    {"output", RT_OPT_STRING, NULL, &output},
+    {"epochs", RT_OPT_INT, "passes over the data", &epochs, NULL},
+    {"learning_rate", RT_OPT_REAL, NULL, &rate, NULL},
+    {"verbose", RT_OPT_BOOL, "says more", &verbose, NULL},
+    {"name", RT_OPT_STRING, "of the run", &name, NULL},
+    {"output", RT_OPT_STRING, NULL, &output, "resample, sample"},
 };
 static const struct rt_task tasks[] = {{"sample", NULL}, {"train", "trains"}};
 static const struct rt_tensor tensors[] = {{"net.w", RT_F32, RT_ROW_MAJOR, 2, {64, 10}, NULL}};
@@ -91,11 +91,12 @@ Test(cli, options_of_the_program) {
     cr_expect(verbose);
     cr_expect_eq(cli.task, 0);
     cr_expect_str_eq(name, "a=b");
-    cr_expect_eq(parse("--epochs=-3 --learning_rate 1e-2 --no-verbose -o y.npy"), RT_OK);
+    cr_expect_eq(parse("sample --epochs=-3 --learning_rate 1e-2 --no-verbose -o y.npy"), RT_OK);
     cr_expect_eq(epochs, -3);
     cr_expect_eq(rate, 1e-2);
     cr_expect(!verbose);
     cr_expect_str_eq(output, "y.npy");
+    output = "";
     cr_expect_eq(parse("--verbose true train"), RT_OK);
     cr_expect(verbose);
     cr_expect_eq(parse("--verbose false"), RT_OK);
@@ -150,6 +151,17 @@ Test(cli, wrong_use) {
     expect_refused("--trace-steps 0", "--trace-steps needs");
     expect_refused("--", "unknown option");
     expect_refused("--name", "--name needs a text");
+    expect_refused("-o y.npy", "--output is for resample, sample, not for train");
+    expect_refused("-o y.npy train", "--output is for resample, sample, not for train");
+    begin();
+    cr_expect_eq(parse("-o y.npy sample"), RT_OK, "%s", rt->message);
+    begin();
+    expect_refused("--trace-steps 3", "--trace-steps is for --trace DIR, which is not given");
+    expect_refused("--list=1", "--list takes no value");
+    expect_refused("--version=2", "--version takes no value");
+    expect_refused("--load=", "--load needs a file, or NAME=FILE, not ''");
+    expect_refused("--load net=", "--load needs a file, or NAME=FILE, not 'net='");
+    expect_refused("--data digits=", "--data needs a folder, or NAME=PATH, not 'digits='");
     expect_refused("--data iris=d", "--data iris=…: no data set or file is called so; there is "
                                     "digits, digits.csv.gz");
     char many[256] = "";

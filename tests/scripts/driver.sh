@@ -55,6 +55,14 @@ CC=./cc says 2 "'/dev/null': it is there and not a file" build d.nn -o /dev/null
 [ "$(cat plain)" = kept ] || wrong "a file that is no folder was changed"
 [ "$(ls taken)" = "$(printf 'd\nd.c')" ] || wrong "left behind: $(ls taken)"
 [ -z "$(ls ./*.tmp 2>/dev/null)" ] || wrong "left behind: $(ls ./*.tmp)"
+says 1 "write a file: -o 'x'" check d.nn -o x
+says 1 "write a file: -o 'x'" run d.nn -o x
+says 1 "before any pass: '--dump'" run d.nn --target ref --dump build
+says 1 "before any pass: '--stop-after'" run d.nn --target ref --stop-after build
+says 1 "no pass is called 'fold'" check d.nn --dump fold
+says 1 "--stop-after simplify does not get to --dump fuse" check d.nn --dump fuse \
+    --stop-after simplify
+says 0 "" check d.nn --dump build --stop-after build
 says 1 "with --stop-after nothing is written: -o 'x.c'" d.nn -o x.c --stop-after fuse
 XDG_CACHE_HOME=$work/plain says 2 "cannot make the cache '$work/plain/nnc'" run d.nn
 "$NNC" d.nn -o /dev/stdout | grep -q '^int main' || wrong "no text on standard output"

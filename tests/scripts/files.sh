@@ -86,6 +86,8 @@ cmp -s x.npy kept || wrong "an argument was overwritten"
 cmp -s w.safetensors kept.safetensors || wrong "weights were overwritten"
 [ ! -e z.npy ] && [ ! -e y.npy ] || wrong "a result that is not whole was written"
 
+says 1 "--output is for two, both, not for train" -o y.npy
+says 1 "--y is for both, not for two" two --untrained --x x.npy --y x.npy
 says 1 "which file? --x FILE.npy" two --untrained
 says 1 "--y 'three.npy' has 3 rows, the argument before has 2" both --x x.npy --y three.npy
 says 1 "--z 'three.npy' has 3 rows, wanted 2" both --x x.npy --y x.npy --z three.npy
