@@ -8,6 +8,7 @@
 #include "ref.h"
 #include "sema.h"
 #include <errno.h>
+#include <math.h>
 
 /* ---- messages ---- */
 
@@ -188,6 +189,7 @@ const char *build_identifier(Build *b, const char *wish) {
 
 static bool parse_define(Build *b, const Ast *decl, Value old, const char *text, Value *out) {
     char *end;
+    bool large = false;
     errno = 0;
     if (old.kind == V_BOOL) {
         bool yes = strcmp(text, "true") == 0;
@@ -199,15 +201,18 @@ static bool parse_define(Build *b, const Ast *decl, Value old, const char *text,
         return true;
     } else if (old.kind == V_NUMBER && old.num.is_int) {
         *out = value_int(strtoll(text, &end, 10));
-        if (*text && !*end && !errno)
+        large = errno == ERANGE;
+        if (*text && !*end && !large)
             return true;
     } else if (old.kind == V_NUMBER) {
         *out = value_real(strtod(text, &end));
-        if (*text && !*end)
+        large = errno == ERANGE && isinf(out->num.f);
+        if (*text && !*end && !large && !isnan(out->num.f))
             return true;
     }
     const char *kind = old.kind == V_BOOL ? "true or false"
-                       : old.num.is_int   ? "an integer"
+                       : old.num.is_int   ? large ? "an integer up to 2^63-1" : "an integer"
+                       : large            ? "a number up to 1.79e308"
                                           : "a number";
     if (old.kind == V_BOOL || old.kind == V_NUMBER)
         diag_error(b->diag, decl->span, "-D %s=%s: expected %s, because '%s' is %s", decl->name,
