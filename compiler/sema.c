@@ -3,9 +3,9 @@
  * build looks only at what the tasks use; this walk looks at everything that was written. A scope
  * is a list of names that grows while a body is walked and is cut back at its end.
  */
+#include "sema.h"
 #include "build_call.h"
 #include "build_data.h"
-#include "sema.h"
 
 typedef struct Name {
     const char *name;
@@ -18,9 +18,9 @@ typedef struct Name {
 typedef struct Sema {
     Build *b;
     VEC(Name) names;
-    int scope; /* first name of the innermost scope */
-    bool rule; /* in an optimizer or schedule: `step` is known */
-    bool data; /* in a data declaration: sources are known */
+    int scope;       /* first name of the innermost scope */
+    bool rule;       /* in an optimizer or schedule: `step` is known */
+    bool data;       /* in a data declaration: sources are known */
     VEC(Name) uses;  /* of top-level names, in the declaration that is walked */
     VEC(Name) hides; /* names declared in it that hide one of the top level */
 } Sema;
@@ -71,8 +71,7 @@ static bool known(const Sema *s, const char *name) {
     Name *local = find(s, name);
     if (local)
         local->used = true;
-    if (local || build_lookup(s->b->user, name) || builtin_find(name) ||
-        is_constant_name(name))
+    if (local || build_lookup(s->b->user, name) || builtin_find(name) || is_constant_name(name))
         return true;
     return s->rule && strcmp(name, "step") == 0;
 }
@@ -80,7 +79,7 @@ static bool known(const Sema *s, const char *name) {
 /* What section 14 of the reference names, as calls. */
 static bool comes_later(const char *name) {
     static const char *const names[] = {
-        "batchnorm", "groupnorm", "attention", "rnn", "lstm", "gru", "sort", "argsort", "topk",
+        "attention", "rnn", "lstm", "gru", "sort", "argsort", "topk",
     };
     for (int i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i], name) == 0)
