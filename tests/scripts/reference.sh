@@ -7,8 +7,8 @@ cases=0 wanted=0
 
 for file in tests/reference/*.nn; do
     name=$(basename "$file" .nn)
-    if ! emit "$file" "$work/$name.c" --real f64 || ! compile "$work/$name" "$work/$name.c" "$CC" -O1
-    then
+    if ! emit "$file" "$work/$name.c" --real f64 ||
+        ! compile "$work/$name" "$work/$name.c" "$CC" -O1; then
         wrong "$name does not compile"
         continue
     fi
