@@ -388,7 +388,7 @@ static bool fold_sizes(Op op, Value x, Value y, Value *out) {
 
 static Value host_result(Build *b, Op op, HType t, HExpr *x, HExpr *y, Span at) {
     HExpr *h = host_op(b, op, t, x, y, NULL);
-    h->span = at;
+    h->span = build_place(b, at);
     return value_host(h);
 }
 

@@ -82,6 +82,13 @@ HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z) {
     return h;
 }
 
+HExpr *host_turn(Build *b, HExpr *round, HExpr *n, const char *word, Span at) {
+    HExpr *h = host_op(b, OP_mod, HT_INT, round, n, NULL);
+    h->s = word;
+    h->span = at;
+    return h;
+}
+
 bool host_changes(const HExpr *h) {
     if (h->kind == HX_VAR || h->kind == HX_HOME)
         return true;

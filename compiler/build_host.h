@@ -11,6 +11,8 @@ HExpr *host_const_bool(Build *b, bool x);
 HExpr *host_const_string(Build *b, const char *s);
 HExpr *host_var(Build *b, HostVar *v);
 HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z);
+/* round mod n for the statement `word`, which has its turn every n >= 1 rounds */
+HExpr *host_turn(Build *b, HExpr *round, HExpr *n, const char *word, Span at);
 HExpr *host_option(Build *b, Option *o);
 HExpr *host_rows(Build *b, Split *s);
 HExpr *host_format(Build *b, Format *f);

@@ -87,8 +87,11 @@ static void over_range(Build *b, Env *env, Ast *pattern, Ast *iter, Ast *body, L
     loop_begin(b, loop, HS_FOR, at);
     loop->stmt->var = v;
     loop->stmt->value = lo;
-    loop->stmt->limit =
-        iter->range.inclusive ? host_op(b, OP_add, HT_INT, hi, host_const_int(b, 1), NULL) : hi;
+    loop->stmt->limit = hi;
+    if (iter->range.inclusive) {
+        loop->stmt->limit = host_op(b, OP_add, HT_INT, hi, host_const_int(b, 1), NULL);
+        loop->stmt->limit->span = iter->range.hi->span;
+    }
     loop->stmt->reverse = iter->range.reverse;
     Env *inner = env_new(b, env);
     env_add(b, inner, pattern->name, BIND_LET, value_host(host_var(b, v)), pattern->span);
@@ -166,8 +169,8 @@ void build_while(Build *b, Env *env, Ast *s) {
     loop_begin(b, &loop, HS_WHILE, s->span);
     loop.stmt->cond = NEW(b->arena, HBlock);
     b->block = loop.stmt->cond;
-    loop.stmt->value = value_to_condition(b, build_expr(b, env, s->whilst.cond), "'while'",
-                                          s->whilst.cond->span);
+    loop.stmt->value =
+        value_to_condition(b, build_expr(b, env, s->whilst.cond), "'while'", s->whilst.cond->span);
     region_close(b);
     b->block = loop.stmt->body;
     build_stmts(b, env_new(b, env), s->whilst.body);
@@ -218,7 +221,7 @@ void build_every(Build *b, Env *env, Ast *s) {
     vec_push(b->arena, &one.stmts, count);
     insert_stmts(b, loop->stmt->body, 0, &one);
     HStmt *test = host_stmt(b, HS_IF, s->span);
-    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, round), n, NULL);
+    HExpr *rest = host_turn(b, host_var(b, round), n, "every", s->every.n->span);
     test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
     test->body = build_sub_block(b, env, s->every.body);
 }
@@ -311,9 +314,10 @@ static void accumulate(Build *b, ReduceOp op, const LoopInfo *loop, const Yields
                         shape_text(b->arena, &n->shape));
             return;
         }
-        t->sums[i] = total_home(b, total_name(loop, y, i), op == REDUCE_MAX   ? "max"
-                                                           : op == REDUCE_MIN ? "min"
-                                                                              : "sum",
+        t->sums[i] = total_home(b, total_name(loop, y, i),
+                                op == REDUCE_MAX   ? "max"
+                                : op == REDUCE_MIN ? "min"
+                                                   : "sum",
                                 &n->shape, at);
         t->n++;
         Node *x = graph_cast(b->g, n, DT_F64);

@@ -27,9 +27,8 @@ static Value grad_one(Build *b, Node *y, const Dependences *d, Value x, Span at)
     }
     Node *g = NULL;
     Home *h = home_of_version(b, x.node);
-    bool ok = h && depends_on(d, h)
-                  ? loss_home_gradients(b, y, d, &h, 1, &g, at)
-                  : loss_gradients(b, y, &x.node, 1, &g, at);
+    bool ok = h && depends_on(d, h) ? loss_home_gradients(b, y, d, &h, 1, &g, at)
+                                    : loss_gradients(b, y, &x.node, 1, &g, at);
     if (!ok)
         return value_poison;
     return value_node(g ? g : loss_zero_gradient(b, y, x.node, at));
@@ -412,8 +411,7 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
     host_set(b, a.count,
              host_op(b, OP_add, HT_INT, host_var(b, a.count), host_const_int(b, 1), NULL), s->span);
     HStmt *test = host_stmt(b, HS_IF, s->span);
-    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a.count), k, NULL);
-    rest->span = s->minimize.accumulate->span;
+    HExpr *rest = host_turn(b, host_var(b, a.count), k, "accumulate", s->minimize.accumulate->span);
     test->value = host_op(b, OP_eq, HT_BOOL, rest, host_const_int(b, 0), NULL);
     HBlock *old = b->block;
     test->body = b->block = NEW(b->arena, HBlock);
@@ -431,8 +429,7 @@ static void accumulate(Build *b, Env *env, Ast *s, Targets *t) {
 }
 
 static void warn_left_over(Build *b, const Accumulation *a) {
-    HExpr *rest = host_op(b, OP_mod, HT_INT, host_var(b, a->count), a->k, NULL);
-    rest->span = a->at;
+    HExpr *rest = host_turn(b, host_var(b, a->count), a->k, "accumulate", a->at);
     HStmt *test = host_stmt(b, HS_IF, a->at);
     test->value = host_op(b, OP_ne, HT_BOOL, rest, host_const_int(b, 0), NULL);
     HBlock *old = b->block;
@@ -459,7 +456,7 @@ void train_task_end(Build *b) {
 void build_minimize(Build *b, Env *env, Ast *s) {
     Node *loss;
     if (!loss_node(b, build_expr(b, env, s->minimize.loss), "the loss", s->minimize.loss->span,
-                     &loss))
+                   &loss))
         return;
     Dependences d = loss_dependences(b, loss);
     Targets t = {.loss = loss};

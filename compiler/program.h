@@ -98,7 +98,7 @@ struct HExpr {
     const char *name; /* HX_OP: that the program gives it first, or NULL */
     HKind kind;
     HType type;
-    Op op;
+    Op op; /* mod with a text s: the turn of a statement that this word names, n at least 1 */
     int nargs;
     HExpr *args[3];
     int64_t i;
@@ -211,6 +211,11 @@ struct DataSet {
 };
 
 /* `for … in set.split.batches(size, …)`; the index home is filled by the host before each round */
+/* host_range.c: can a whole number that h computes have more than 64 bits; can computing h stop the
+ * run, by that or by a division by zero? */
+bool host_may_overflow(const HExpr *h);
+bool host_may_stop(const HExpr *h);
+
 typedef struct BatchLoop {
     int id;
     Split *split;

@@ -1,7 +1,6 @@
 /* ref_host.c: host statements and expressions, run by walking them.
  *
- * Arithmetic is the oracle's own, op by op: host values become its numbers, so whole numbers are
- * exact up to 2^53.
+ * Arithmetic of reals is the oracle's own, op by op; that of whole numbers is exact in 64 bits.
  */
 #include "interp.h"
 #include "ref.h"
@@ -30,15 +29,90 @@ static bool has_failed(const Ref *r) {
     return r->status != REF_OK && r->status != REF_EXPECT;
 }
 
-static HValue number_op(Ref *r, const HExpr *h) {
-    double at[3];
-    for (int i = 0; i < h->nargs; i++)
-        at[i] = as_number(h->args[i]->type, ref_value(r, h->args[i]));
-    bool divides = h->op == OP_floordiv || h->op == OP_mod;
-    if (divides && h->type == HT_INT && at[1] == 0) {
-        ref_fail(r, REF_USAGE, "%s: integer division by zero", ref_where(r, h->span));
-        return (HValue){0};
+static int64_t too_large(Ref *r, const HExpr *h, int64_t x, const char *sign, int64_t y) {
+    if (!has_failed(r))
+        ref_fail(r, REF_USAGE, "%s: %lld %s %lld is too large for an integer",
+                 ref_where(r, h->span), (long long)x, sign, (long long)y);
+    return 0;
+}
+
+static int64_t whole_quotient(Ref *r, const HExpr *h, int64_t x, int64_t y) {
+    if (h->s && y < 1) {
+        if (!has_failed(r))
+            ref_fail(r, REF_USAGE, "%s: '%s' takes at least 1, found %lld", ref_where(r, h->span),
+                     h->s, (long long)y);
+        return 0;
     }
+    if (y == 0) {
+        if (!has_failed(r))
+            ref_fail(r, REF_USAGE, "%s: integer division by zero", ref_where(r, h->span));
+        return 0;
+    }
+    if (h->op == OP_mod)
+        return y == -1 ? 0 : (x % y + y) % y;
+    if (y == -1)
+        return x == INT64_MIN ? too_large(r, h, x, "//", y) : -x;
+    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+
+/* *z: of whole numbers x and y (0 where there is one); false: this op knows them only as reals. */
+static bool whole_op(Ref *r, const HExpr *h, int64_t x, int64_t y, int64_t *z) {
+    switch (h->op) {
+    case OP_add:
+        if (__builtin_add_overflow(x, y, z))
+            *z = too_large(r, h, x, "+", y);
+        return true;
+    case OP_sub:
+        if (__builtin_sub_overflow(x, y, z))
+            *z = too_large(r, h, x, "-", y);
+        return true;
+    case OP_mul:
+        if (__builtin_mul_overflow(x, y, z))
+            *z = too_large(r, h, x, "*", y);
+        return true;
+    case OP_neg:
+    case OP_abs:
+        *z = h->op == OP_abs && x >= 0 ? x : x == INT64_MIN ? too_large(r, h, 0, "-", x) : -x;
+        return true;
+    case OP_floordiv:
+    case OP_mod:
+        *z = whole_quotient(r, h, x, y);
+        return true;
+    case OP_minimum:
+        *z = MIN(x, y);
+        return true;
+    case OP_maximum:
+        *z = MAX(x, y);
+        return true;
+    case OP_eq:
+        *z = x == y;
+        return true;
+    case OP_ne:
+        *z = x != y;
+        return true;
+    case OP_lt:
+        *z = x < y;
+        return true;
+    case OP_le:
+        *z = x <= y;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static HValue number_op(Ref *r, const HExpr *h) {
+    HValue v[3] = {0};
+    double at[3];
+    bool whole = h->type == HT_INT || h->type == HT_BOOL;
+    for (int i = 0; i < h->nargs; i++) {
+        v[i] = ref_value(r, h->args[i]);
+        at[i] = as_number(h->args[i]->type, v[i]);
+        whole = whole && h->args[i]->type == HT_INT;
+    }
+    int64_t z;
+    if (whole && whole_op(r, h, v[0].i, v[1].i, &z))
+        return (HValue){.i = z, .b = z != 0};
     return from_number(h->type, interp_number(h->op, type_of(h->type), h->nargs, at));
 }
 
@@ -137,13 +211,18 @@ static Flow after_loop(Flow f) {
 
 static Flow run_for(Ref *r, const HStmt *s) {
     int64_t first = ref_value(r, s->value).i, limit = ref_value(r, s->limit).i;
+    if (has_failed(r))
+        return FLOW_STOP;
     Flow f = FLOW_NEXT;
-    for (int64_t i = first; i < limit && !leaves(f); i++) {
-        r->var[s->var->id].i = s->reverse ? limit - 1 - (i - first) : i;
-        f = run_block(r, s->body);
-    }
-    if (f == FLOW_NEXT || f == FLOW_CONTINUE)
-        r->var[s->var->id].i = s->reverse ? first - 1 : MAX(first, limit);
+    int64_t *i = &r->var[s->var->id].i;
+    if (s->reverse)
+        for (*i = limit; *i > first && !leaves(f);) {
+            --*i;
+            f = run_block(r, s->body);
+        }
+    else
+        for (*i = first; *i < limit && !leaves(f); *i += !leaves(f))
+            f = run_block(r, s->body);
     return after_loop(f);
 }
 

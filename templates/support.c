@@ -246,11 +246,35 @@ RT_FN enum rt_status nn_computed(const struct nn *nn) {
     return nn->failed == RT_USAGE ? RT_USAGE : RT_OK;
 }
 
+/* What the arithmetic of a and b gives has more than 64 bits. */
+RT_FN int64_t nn_large(struct nn *nn, int64_t a, const char *sign, int64_t b, const char *where) {
+    if (nn->failed != RT_USAGE)
+        rt_fail(&nn->rt, RT_USAGE, "%s: %lld %s %lld is too large for an integer", where,
+                (long long)a, sign, (long long)b);
+    nn->failed = RT_USAGE;
+    return 0;
+}
+
+RT_FN int64_t nn_add(struct nn *nn, int64_t a, int64_t b, const char *where) {
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? nn_large(nn, a, "+", b, where) : sum;
+}
+
+RT_FN int64_t nn_sub(struct nn *nn, int64_t a, int64_t b, const char *where) {
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? nn_large(nn, a, "-", b, where) : difference;
+}
+
+RT_FN int64_t nn_mul(struct nn *nn, int64_t a, int64_t b, const char *where) {
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? nn_large(nn, a, "*", b, where) : product;
+}
+
 RT_FN int64_t nn_floordiv(struct nn *nn, int64_t a, int64_t b, const char *where) {
     if (b == 0)
         return nn_zero(nn, where);
     if (b == -1)
-        return (int64_t)(0 - (uint64_t)a);
+        return a == INT64_MIN ? nn_large(nn, a, "//", b, where) : -a;
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
@@ -259,6 +283,18 @@ RT_FN int64_t nn_mod(struct nn *nn, int64_t a, int64_t b, const char *where) {
         return nn_zero(nn, where);
     int64_t r = b == -1 ? 0 : a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* round mod n for a statement that has its turn every n rounds. */
+RT_FN int64_t nn_turn(struct nn *nn, int64_t round, int64_t n, const char *what,
+                      const char *where) {
+    if (n >= 1)
+        return round % n;
+    if (nn->failed != RT_USAGE)
+        rt_fail(&nn->rt, RT_USAGE, "%s: '%s' takes at least 1, found %lld", where, what,
+                (long long)n);
+    nn->failed = RT_USAGE;
+    return 0;
 }
 
 /* A whole number as tensors have them. */

@@ -3,7 +3,8 @@
 #include "emit_c.h"
 #include <string.h>
 
-/* Whole numbers, where that is more than the text of the op's row. %w: the place in quotes. */
+/* Whole numbers, where that is more than the text of the op's row. %w: the place in quotes,
+ * %s: the word of a statement. */
 static const struct {
     Op op;
     const char *form;
@@ -16,7 +17,24 @@ static const struct {
     {OP_maximum, "(%0 >= %1 ? %0 : %1)"},
 };
 
+/* The same where the result may not fit. */
+static const struct {
+    Op op;
+    const char *form;
+} checked_forms[] = {
+    {OP_add, "nn_add(nn, %0, %1, %w)"},
+    {OP_sub, "nn_sub(nn, %0, %1, %w)"},
+    {OP_mul, "nn_mul(nn, %0, %1, %w)"},
+    {OP_neg, "nn_sub(nn, 0, %0, %w)"},
+    {OP_abs, "(%0 < 0 ? nn_sub(nn, 0, %0, %w) : %0)"},
+};
+
 static const char *form_of(const HExpr *h) {
+    if (h->op == OP_mod && h->s)
+        return "nn_turn(nn, %0, %1, %s, %w)";
+    for (int i = 0; i < COUNT_OF(checked_forms) && host_may_overflow(h); i++)
+        if (checked_forms[i].op == h->op)
+            return checked_forms[i].form;
     for (int i = 0; i < COUNT_OF(whole_forms) && h->args[0]->type != HT_REAL; i++)
         if (whole_forms[i].op == h->op)
             return whole_forms[i].form;
@@ -34,6 +52,8 @@ static const char *fill_form(CEmit *x, const HExpr *h, const char *form) {
             text_addn(&t, form, 1);
         else if (*++form == 'w')
             text_add(&t, emit_string(x->arena, c_where(x, h->span)));
+        else if (*form == 's')
+            text_add(&t, emit_string(x->arena, h->s));
         else
             text_add(&t, args[*form - '0']);
     }

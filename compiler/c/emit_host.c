@@ -12,23 +12,9 @@ void c_emit_block(CEmit *x, const HBlock *b) {
 
 /* ---- arithmetic that stops the run ---- */
 
-static bool may_divide_by_zero(const HExpr *h) {
-    bool divides =
-        h->kind == HX_OP && h->type == HT_INT && (h->op == OP_floordiv || h->op == OP_mod);
-    if (divides && !(h->args[1]->kind == HX_CONST && h->args[1]->i != 0))
-        return true;
-    for (int i = 0; i < h->nargs; i++)
-        if (may_divide_by_zero(h->args[i]))
-            return true;
-    for (int i = 0; h->kind == HX_FORMAT && i < h->format->n; i++)
-        if (h->format->parts[i].value && may_divide_by_zero(h->format->parts[i].value))
-            return true;
-    return false;
-}
-
 /* Behind what computes h (NULL: nothing). */
 static void emit_computed(CEmit *x, const HExpr *h) {
-    if (h && may_divide_by_zero(h))
+    if (h && host_may_stop(h))
         emit_line(&x->e, "NN_TRY(nn_computed(nn));");
 }
 
@@ -38,7 +24,7 @@ static void emit_format_computed(CEmit *x, const Format *f) {
 
 /* A condition: by name where computing it may stop the run. */
 static const char *emit_condition(CEmit *x, const HExpr *h) {
-    if (!may_divide_by_zero(h))
+    if (!host_may_stop(h))
         return c_condition(x, h);
     const char *name = arena_printf(x->arena, "holds_%d", x->temporaries++);
     emit_line(&x->e, "const bool %s = %s;", name, c_condition(x, h));
@@ -97,23 +83,25 @@ static void emit_for(CEmit *x, const HStmt *s) {
     const char *v = emit_name(x->arena, s->var->name);
     int id = x->temporaries++;
     cuda_emit_fetch(x, s->value, s->limit, NULL, false);
-    const HExpr *begin = s->reverse ? s->limit : s->value, *end = s->reverse ? s->value : s->limit;
-    const char *from = s->reverse ? arena_printf(x->arena, "%s - 1", c_expr(x, begin))
-                                  : c_condition(x, begin);
-    if (may_divide_by_zero(begin)) {
+    bool stops = host_may_stop(s->value) || host_may_stop(s->limit);
+    const char *from = c_condition(x, s->value), *limit = c_condition(x, s->limit);
+    if (stops || s->reverse) {
         emit_line(&x->e, "const int64_t from_%d = %s;", id, from);
         from = arena_printf(x->arena, "from_%d", id);
     }
-    emit_line(&x->e, "const int64_t %s_%d = %s;", s->reverse ? "first" : "limit", id,
-              c_condition(x, end));
-    if (may_divide_by_zero(begin) || may_divide_by_zero(end))
+    if (stops || !s->reverse) {
+        emit_line(&x->e, "const int64_t limit_%d = %s;", id, limit);
+        limit = arena_printf(x->arena, "limit_%d", id);
+    }
+    if (stops)
         emit_line(&x->e, "NN_TRY(nn_computed(nn));");
-    if (s->reverse)
-        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s >= first_%d; nn->vars.%s--)", v, from,
-                   v, id, v);
-    else
-        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s < limit_%d; nn->vars.%s++)", v, from,
-                   v, id, v);
+    if (s->reverse) {
+        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s > %s;)", v, limit, v, from);
+        emit_line(&x->e, "nn->vars.%s--;", v);
+    } else {
+        emit_begin(&x->e, "for (nn->vars.%s = %s; nn->vars.%s < %s; nn->vars.%s++)", v, from, v,
+                   limit, v);
+    }
     c_emit_block(x, s->body);
     emit_end(&x->e, "");
 }
