@@ -192,6 +192,11 @@ Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis) {
     return graph_node(g, OP_put_at, 3, in, &(Attr){.axis = axis}, base->dtype, NULL);
 }
 
+int64_t graph_run(const Node *n) {
+    const Node *piece = n->op == OP_slice_at ? n : n->op == OP_put_at ? n->in[1] : NULL;
+    return piece ? piece->shape.dim[n->attr.axis].n : 1;
+}
+
 /* ---- contraction, indices, effects ---- */
 
 Node *graph_dot(Graph *g, Node *a, Node *b, bool ta, bool tb) {

@@ -257,6 +257,7 @@ Node *graph_fold(Graph *g, Node *x, const Windows *w, const Shape *to);
 Node *graph_concat(Graph *g, int n, Node *const *x, int axis);
 Node *graph_slice_at(Graph *g, Node *x, Node *start, int axis, int64_t length);
 Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis);
+int64_t graph_run(const Node *n); /* of an indexed op: how many of the axis an index takes */
 Node *graph_dot(Graph *g, Node *a, Node *b, bool ta, bool tb);
 Node *graph_gather(Graph *g, Node *x, Node *index);
 Node *graph_pick(Graph *g, Node *x, Node *index);

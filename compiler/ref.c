@@ -140,6 +140,10 @@ static void store_results(Ref *r, const Region *region) {
 static bool region_fault(Ref *r, const Region *region, const Node *n) {
     long long step = (long long)r->runs[region->id];
     const char *where = ref_where(r, n->span);
+    int64_t run = op_info[n->op].kind == KIND_INDEXED ? graph_run(n) : 0;
+    if (run > 1)
+        return ref_fail(r, REF_USAGE, "%s: a slice of %lld is out of range (step %lld)", where,
+                        (long long)run, step);
     if (n->op != OP_check)
         return ref_fail(r, REF_USAGE,
                         op_info[n->op].kind == KIND_INDEXED

@@ -54,7 +54,8 @@ struct nn_place {
     char kind;        /* 'l' loss, 'i' index */
     const char *name; /* the loss, or what is indexed */
     const char *where;
-    int64_t size; /* 'i': indices must be 0 … size-1 */
+    int64_t size; /* 'i': of the axis that is indexed */
+    int64_t run;  /* 'i': how many of it are taken from the index on */
 };
 
 /* A sub-command: what it reads first, what it does. */

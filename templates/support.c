@@ -155,8 +155,14 @@ RT_FN enum rt_status nn_faulted(struct nn *nn, const struct nn_region *r) {
         p++;
     if (p->kind == 'l')
         return nn_diverged(nn, r, p);
-    return rt_fail(&nn->rt, RT_USAGE, "%s: index %.0f is out of range: %s has %lld (step %lld)",
-                   p->where, nn->rt.fault.value, p->name, (long long)p->size, (long long)nn->step);
+    char what[64];
+    if (p->run == 1)
+        snprintf(what, sizeof what, "index %.0f", nn->rt.fault.value);
+    else
+        snprintf(what, sizeof what, "a slice of %lld at %.0f", (long long)p->run,
+                 nn->rt.fault.value);
+    return rt_fail(&nn->rt, RT_USAGE, "%s: %s is out of range: %s has %lld (step %lld)", p->where,
+                   what, p->name, (long long)p->size, (long long)nn->step);
 }
 
 /* ---- traces ---- */

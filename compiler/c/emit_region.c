@@ -122,8 +122,8 @@ static void emit_kernels(Calls *c, int from, int to) {
         bool run = begins_run(c, i);
         Run here = run ? l->runs.at[c->next_run] : (Run){0};
         bool first = c->loop.run.copies && i == from;
-        bool elsewhere = (run && run_decides_first(l, here)) ||
-                         (first && !run_decides_first(l, c->loop.run));
+        bool elsewhere =
+            (run && run_decides_first(l, here)) || (first && !run_decides_first(l, c->loop.run));
         if (l->decide_before[i] && !elsewhere)
             emit_decision(c, l->kernels.at[i]);
         if (run) {
@@ -134,8 +134,8 @@ static void emit_kernels(Calls *c, int from, int to) {
             emit_call(c, i);
         }
         bool waits = l->barrier_after[i] && !(run && l->barrier_after[i - here.period]);
-        bool next_waits = i + 1 < to && begins_run(c, i + 1) &&
-                          run_waits_first(l, l->runs.at[c->next_run]);
+        bool next_waits =
+            i + 1 < to && begins_run(c, i + 1) && run_waits_first(l, l->runs.at[c->next_run]);
         if (waits && !next_waits)
             emit_wait(c);
     }
@@ -276,11 +276,12 @@ static void emit_places(CEmit *x) {
                            : of->op == OP_read ? of->attr.home->path
                            : loss              ? "loss"
                                                : "the tensor";
-        emit_line(&x->e, "{%d, '%c', %s, %s, %lld},", f->node->id, loss ? 'l' : 'i',
+        int64_t run = loss ? 0 : graph_run(f->node);
+        emit_line(&x->e, "{%d, '%c', %s, %s, %lld, %lld},", f->node->id, loss ? 'l' : 'i',
                   emit_string(x->arena, name), emit_string(x->arena, c_where(x, f->node->span)),
-                  (long long)f->size);
+                  (long long)(loss ? 0 : f->size + run - 1), (long long)run);
     }
-    emit_line(&x->e, "{-1, 0, \"a tensor\", NN_PROGRAM, 0},");
+    emit_line(&x->e, "{-1, 0, \"a tensor\", NN_PROGRAM, 0, 0},");
     emit_end(&x->e, ";");
 }
 
