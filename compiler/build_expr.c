@@ -278,10 +278,13 @@ static void let_pattern(Build *b, Env *env, Ast *pattern, Value v, BindKind kind
     }
     const AstList *items = &pattern->list.items;
     bool fits = v.kind == V_LIST && v.list->n == items->n;
-    if (!fits && v.kind != V_POISON)
-        build_error(b, pattern->span, "%d names for %s", items->n,
-                    v.kind == V_LIST ? arena_printf(b->arena, "%d values", v.list->n)
-                                     : value_text(b, v));
+    if (!fits && v.kind == V_LIST)
+        build_error(b, pattern->span, "%d names for %d values", items->n, v.list->n);
+    else if (!fits && v.kind != V_POISON)
+        build_error(b, pattern->span,
+                    "names in parentheses take several values apart; this is one, "
+                    "%s",
+                    value_text(b, v));
     for (int i = 0; i < items->n; i++)
         let_pattern(b, env, items->at[i], fits ? v.list->at[i] : value_poison, kind);
 }
@@ -294,8 +297,7 @@ Value build_let_value(Build *b, Env *env, Ast *s) {
         return value_poison;
     }
     const Ast *p = s->let.pattern;
-    const char *what =
-        p->kind == AST_NAME ? arena_printf(b->arena, "'%s'", p->name) : "the value";
+    const char *what = p->kind == AST_NAME ? arena_printf(b->arena, "'%s'", p->name) : "the value";
     return match_type(b, env, s->let.type, v, what, s->let.value->span);
 }
 

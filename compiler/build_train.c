@@ -440,7 +440,7 @@ static void warn_left_over(Build *b, const Accumulation *a) {
     TextPart *parts = say->format->parts = NEW_ARRAY(b->arena, TextPart, 3);
     say->format->n = 3;
     parts[0].text =
-        arena_printf(b->arena, "%s: warning: 'accumulate' dropped the gradients of its last rounds, ",
+        arena_printf(b->arena, "%s: warning: 'accumulate' dropped gradients of its last rounds, ",
                      diag_place(b->diag, b->arena, a->at));
     parts[1].value = rest;
     parts[2].text = " of them: too few for an update";
