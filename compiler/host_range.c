@@ -7,6 +7,14 @@ typedef struct Bounds {
     __extension__ __int128 lo, hi;
 } Bounds;
 
+static Bounds sorted(Bounds b) {
+    return b.lo < b.hi ? b : (Bounds){b.hi, b.lo};
+}
+
+static Bounds union_of(Bounds x, Bounds y) {
+    return (Bounds){x.lo < y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
+}
+
 static const Bounds all_of_int64 = {INT64_MIN, INT64_MAX}, all_of_int32 = {INT32_MIN, INT32_MAX};
 
 static bool is_whole_op(const HExpr *h, Op op) {
@@ -20,9 +28,8 @@ static bool fits(Bounds b) {
 static Bounds bounds_of(const HExpr *h);
 
 static Bounds product_bounds(Bounds x, Bounds y) {
-    Bounds low = {x.lo * y.lo, x.lo * y.hi}, high = {x.hi * y.lo, x.hi * y.hi};
-    return (Bounds){MIN(MIN(low.lo, low.hi), MIN(high.lo, high.hi)),
-                    MAX(MAX(low.lo, low.hi), MAX(high.lo, high.hi))};
+    return union_of(sorted((Bounds){x.lo * y.lo, x.lo * y.hi}),
+                    sorted((Bounds){x.hi * y.lo, x.hi * y.hi}));
 }
 
 /* Before the result is cut to 64 bits. */
@@ -40,13 +47,13 @@ static Bounds op_bounds(const HExpr *h) {
     case OP_mul:
         return product_bounds(x, y);
     case OP_abs:
-        return (Bounds){0, MAX(-x.lo, x.hi)};
+        return (Bounds){0, union_of(x, (Bounds){-x.hi, -x.lo}).hi};
     case OP_minimum:
-        return (Bounds){MIN(x.lo, y.lo), MIN(x.hi, y.hi)};
+        return (Bounds){union_of(x, y).lo, x.hi < y.hi ? x.hi : y.hi};
     case OP_maximum:
-        return (Bounds){MAX(x.lo, y.lo), MAX(x.hi, y.hi)};
+        return (Bounds){x.lo > y.lo ? x.lo : y.lo, union_of(x, y).hi};
     case OP_floordiv: /* the quotient is no larger than what is divided, but for INT64_MIN // -1 */
-        return y.lo > 0 ? (Bounds){MIN(x.lo, 0), MAX(x.hi, 0)} : all_of_int64;
+        return y.lo > 0 ? union_of(x, (Bounds){0, 0}) : all_of_int64;
     case OP_mod:
         return y.lo > 0 ? (Bounds){0, y.hi - 1} : all_of_int64;
     case OP_cast:
