@@ -255,9 +255,7 @@ static void emit_file(CEmit *x, const HStmt *s) {
 /* When it fails, a comparison shows both sides: "(found 0.95, wanted >= 0.97)". */
 static void emit_expect(CEmit *x, const HStmt *s) {
     int id = x->temporaries++;
-    if (s->left)
-        cuda_emit_fetch(x, s->left, s->right, NULL, true);
-    cuda_emit_fetch(x, s->value, NULL, s->format, true);
+    cuda_emit_fetch_expect(x, s);
     emit_line(&x->e, "const bool holds_%d = %s;", id, c_condition(x, s->value));
     emit_computed(x, s->value);
     emit_line(&x->e, "rt_buf_clear(&nn->text);");

@@ -32,6 +32,7 @@ int cuda_index(const CEmit *x, const Home *h);
 /* Lines that copy to the host what these read. `shows`: the statement has an effect that must not
  * come before a fault is known. Any of the arguments may be NULL. */
 void cuda_emit_fetch(CEmit *x, const HExpr *a, const HExpr *b, const Format *f, bool shows);
+void cuda_emit_fetch_expect(CEmit *x, const HStmt *s); /* all that it compares and shows */
 /* What a region is given. */
 void cuda_emit_fetch_scalars(CEmit *x, const Region *r);
 /* The buffer whose only element `record` and `print` show as it is, so that they need not wait for

@@ -62,6 +62,17 @@ void cuda_emit_fetch(CEmit *x, const HExpr *a, const HExpr *b, const Format *f, 
     emit_needs(x, &s, shows);
 }
 
+void cuda_emit_fetch_expect(CEmit *x, const HStmt *s) {
+    if (!x->gpu)
+        return;
+    Needs n = needs_new(x);
+    const HExpr *const read[] = {s->value, s->left, s->right};
+    for (int i = 0; i < COUNT_OF(read); i++)
+        need_expr(&n, read[i]);
+    need_format(&n, s->format);
+    emit_needs(x, &n, true);
+}
+
 void cuda_emit_fetch_scalars(CEmit *x, const Region *r) {
     if (!x->gpu)
         return;
