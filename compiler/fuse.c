@@ -47,6 +47,17 @@ static bool is_wide(const Fuser *f, const Node *n) {
     return wide;
 }
 
+/* For a loss that is not finite, or for an index that nobody has proved (rows of a data source are
+ * the trainer's own). */
+static bool may_fault(const Fuser *f, const Node *n) {
+    const OpInfo *op = &op_info[n->op];
+    bool looks_up = op->kind == KIND_INDEXED && op->attr != ATTR_SOURCE;
+    bool found = op->kind == KIND_EFFECT || (looks_up && !f->out->proved[n->id]);
+    for (int i = 0; i < n->nin && !found; i++)
+        found = !fuse_is_landmark(f, n->in[i]) && f->checks[n->in[i]->id];
+    return found;
+}
+
 /* One value a row is kept with its row, so that its user need not read what the row was made from.
  */
 static void join_rows(Fuser *f, Node *n) {
@@ -107,6 +118,7 @@ void fuse(Compiler *c) {
     f.marked = NEW_ARRAY(c->arena, int, n);
     f.written = NEW_ARRAY(c->arena, bool, n);
     f.wide = NEW_ARRAY(c->arena, bool, n);
+    f.checks = NEW_ARRAY(c->arena, bool, n);
     f.scratch = arena_new();
     f.row = NEW(c->arena, LoopVar);
     f.element = NEW(c->arena, LoopVar);
@@ -114,6 +126,8 @@ void fuse(Compiler *c) {
     fuse_prove_indices(&f);
     for (int i = 0; i < n; i++) {
         f.wide[i] = is_wide(&f, f.graph->nodes.at[i]);
+        f.checks[i] = may_fault(&f, f.graph->nodes.at[i]);
+        f.stored[i] |= f.written[i] && f.checks[i]; /* for the copy that waits for it */
         if (f.live[i])
             visit(&f, f.graph->nodes.at[i]);
         arena_reset(f.scratch);

@@ -22,6 +22,7 @@ typedef struct Fuser {
     bool *crosses; /* by node: read by another region or by the host */
     bool *written; /* by node: the new version of a home */
     bool *wide;    /* by node: numbers of 64 bits in it or in what is inlined in it */
+    bool *checks;  /* by node: it may set the fault word, or what is inlined in it may */
     int *weight;   /* by node: ops that inlining it writes out */
     int *seen, seen_cap, stamp; /* by group: equal to stamp: visited */
     const Shape **used_as;      /* by node: the shape in which its users see it; NULL: its own */
@@ -68,6 +69,9 @@ void fuse_add_dep(Fuser *f, Group *g, const Group *before);
 
 /* ---- the rules (fuse_join.c, fuse_reduce.c) ---- */
 
+/* What may set the fault word is another kernel than what writes a home: a fault then leaves all of
+ * the home as it was, whichever block or thread comes first. */
+bool fuse_checks_apart(const Fuser *f, const Group *g, const Node *n);
 /* Every use of g's members by n fits, and nothing n needs comes after g. */
 bool fuse_may_join(Fuser *f, const Group *g, const Node *n);
 /* The same, and n has the space of g. */

@@ -58,8 +58,8 @@ void fuse_add_member(Fuser *f, Group *g, Node *n) {
     }
     vec_push(f->arena, &g->nodes, n);
     f->out->group_of[n->id] = g;
-    g->effects |= op_info[n->op].kind == KIND_EFFECT;
-    g->writes_homes |= f->written[n->id];
+    g->effects |= f->checks[n->id];
+    g->writes_homes |= f->written[n->id] && !f->checks[n->id]; /* else a copy does, later */
     ReachVec all = {0};
     fuse_reach(f, n, NULL, &all);
     for (int i = 0; i < all.n; i++)

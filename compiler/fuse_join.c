@@ -6,8 +6,8 @@
  *   - Groups of maps over one space that a later node uses together become one, and a group of maps
  *     becomes the epilogue of a contraction that it shares a user with, by the same rules.
  *   - The sizes of kernels are limited; numbers of 64 bits are no epilogue of vectors; what needs a
- *     long row as a whole leaves the kernel to which threads bring its pieces; a check of the loss
- *     and the update of a home that waits for it are two kernels.
+ *     long row as a whole leaves the kernel to which threads bring its pieces; what may set the
+ *     fault word and the update of a home, which waits for it, are two kernels.
  */
 #include "fuse.h"
 
@@ -39,12 +39,15 @@ static bool needs_whole_row(const Group *g, const Node *n, const Node *used) {
            (shape_elements(&n->shape) > g->rows || op_info[n->op].kind == KIND_REDUCE);
 }
 
+bool fuse_checks_apart(const Fuser *f, const Group *g, const Node *n) {
+    return !(g->effects && f->written[n->id]) && !(g->writes_homes && f->checks[n->id]);
+}
+
 bool fuse_may_join(Fuser *f, const Group *g, const Node *n) {
     ReachVec reach = {0};
     if (g->nodes.n >= (g->kind == GROUP_DOT ? EPILOGUE : MEMBERS) || g->region != n->region)
         return false;
-    if ((g->effects && f->written[n->id]) ||
-        (g->writes_homes && op_info[n->op].kind == KIND_EFFECT))
+    if (!fuse_checks_apart(f, g, n))
         return false;
     fuse_reach_member(f, g, n, &reach);
     for (int i = 0; i < reach.n; i++) {

@@ -2,7 +2,8 @@
  *
  * A home is written in place by the kernel that computes its new version when every reader of the
  * old version can come before that kernel, and the kernel itself reads only the element it writes;
- * else by a copy at the end of the region. Writes to homes come after the checks of the region.
+ * else by a copy at the end of the region. Writes to homes come after all that may set the fault
+ * word.
  */
 #include "fuse.h"
 

@@ -159,7 +159,7 @@ static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool
         fitting = reached ? fuse_may_join(f, g, n)
                           : shares_input(f, g) && is_independent(f, g, n) && fuse_may_join(f, g, n);
     else if (g->kind == GROUP_COLUMN && same_space(g, space))
-        fitting = shares_input(f, g) && is_independent(f, g, n);
+        fitting = shares_input(f, g) && fuse_checks_apart(f, g, n) && is_independent(f, g, n);
     else if (reached && space->kind == GROUP_ROW)
         fitting = becomes_rows(f, g, space, n);
     if (fitting) {

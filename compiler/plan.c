@@ -9,8 +9,8 @@
  *      Greedy from the left: the barrier goes directly before b, which covers the most later pairs,
  *      so the number is minimal.
  *      A kernel that checks may be followed by others, but before the next one that writes a home
- *      every thread looks at the fault word: behind a barrier, and none that checks may come before
- *      the next barrier, so that all threads see the same.
+ *      every thread looks at the fault word, behind a barrier. All see the same: fuse has put what
+ *      checks before what writes homes.
  *   2. runs of equal calls (plan_runs.c): the buffers that the copies of a call touch are families
  *      in equal steps. A family is one range of bytes; where copy i and copy i + m may share, it is
  *      m buffers long and its copies take turns.
@@ -64,14 +64,14 @@ static int64_t align_up(int64_t n) {
 typedef struct Since {
     UseList *reads, *writes; /* by buffer id */
     VEC(const Buffer *) touched;
-    bool checked, decided;
+    bool checked;
 } Since;
 
 static void since_begin(Since *s) {
     for (int i = 0; i < s->touched.n; i++)
         s->reads[s->touched.at[i]->id].n = s->writes[s->touched.at[i]->id].n = 0;
     s->touched.n = 0;
-    s->checked = s->decided = false;
+    s->checked = false;
 }
 
 static void since_add(Since *s, const Lowered *l, Arena *arena, int kernel) {
@@ -87,7 +87,6 @@ static void since_add(Since *s, const Lowered *l, Arena *arena, int kernel) {
             vec_push(arena, &s->reads[a.buffer->id], u);
     }
     s->checked |= k->check;
-    s->decided |= l->decide_before[kernel];
 }
 
 /* Needs the order of use u and access a of kernel b a barrier? One of the two writes. */
@@ -98,11 +97,11 @@ static bool conflicts(const Lowered *l, Use u, const Kernel *b, Access a) {
     return !(u.owner && a.owner && u.axis == a.axis && u.part == a.part && k->tiles == b->tiles);
 }
 
-/* Kernel b waits for the data of those since the last barrier, for their checks when it decides,
- * and, when it checks itself, for the decisions. */
+/* Kernel b waits for the data of those since the last barrier, and for their checks when it
+ * decides. */
 static bool needs_barrier(const Lowered *l, const Since *s, int b) {
     const Kernel *next = l->kernels.at[b];
-    if ((l->decide_before[b] && s->checked) || (next->check && s->decided))
+    if (l->decide_before[b] && s->checked)
         return true;
     for (int i = 0; i < next->reads.n + next->writes.n; i++) {
         bool write = i >= next->reads.n;

@@ -3,7 +3,8 @@
  * Facts: every buffer lies aligned inside the arena; what outlives a region shares bytes with
  * nothing; two buffers of a region that share bytes are never wanted at the same time; and any two
  * accesses of the same bytes, one of them a write, are ordered by a barrier, by thread 0 or by
- * equal ownership; and no home is written past a check without a decision that all threads share.
+ * equal ownership; no home is written past a check without a decision that all threads share, and
+ * none before a check.
  * And of what emit writes as a loop: its calls, barriers and decisions are those of every copy, and
  * its buffers lie where the family says.
  */
@@ -202,35 +203,50 @@ static bool changes_home(const Kernel *k) {
     return false;
 }
 
-/* A home is written past a check only behind a decision, and all threads decide alike: on neither
- * side of a decision does the fault word change without a barrier between. */
+/* A home is written past a check only behind a decision, and all threads decide alike: between the
+ * last check and the decision is a barrier. */
 static bool check_decisions(Check *c) {
     const Lowered *l = c->l;
-    const Kernel *open = NULL;            /* a check that nobody has looked at */
-    bool checked = false, decided = false; /* since the last barrier */
+    const Kernel *open = NULL; /* a check that nobody has looked at */
+    bool checked = false;      /* since the last barrier */
     bool threads = false;
     for (int i = 0; i < l->kernels.n; i++) {
         const Kernel *k = l->kernels.at[i];
         if (i == 0 || l->kernels.at[i - 1]->region != k->region) {
             open = NULL;
-            checked = decided = false;
+            checked = false;
             threads = is_parallel(l, k->region);
         } else if (l->barrier_after[i - 1]) {
-            checked = decided = false;
+            checked = false;
         }
         if (l->decide_before[i]) {
             if (threads && checked)
                 return fail(c, "no barrier between a check and the decision before '%s'", k->name);
             open = NULL;
-            decided = !k->check; /* else all wait once more */
         }
         if (open && changes_home(k))
             return fail(c, "kernel '%s' writes a home and nobody looks at the check in kernel '%s'",
                         k->name, open->name);
-        if (k->check && threads && decided)
-            return fail(c, "kernel '%s' sets the fault word beside a decision", k->name);
         checked |= k->check;
         open = k->check ? k : open;
+    }
+    return true;
+}
+
+/* A fault leaves every home of its region as it was: what may set the fault word comes before what
+ * writes a home, and does not write one itself. */
+static bool check_faults(Check *c) {
+    const Lowered *l = c->l;
+    const Kernel *writer = NULL;
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        if (writer && writer->region != k->region)
+            writer = NULL;
+        if (changes_home(k))
+            writer = k;
+        if (k->check && writer)
+            return fail(c, "kernel '%s' writes a home before kernel '%s' may set the fault word",
+                        writer->name, k->name);
     }
     return true;
 }
@@ -319,7 +335,7 @@ const char *plan_check(const Lowered *l) {
     Check c = {.l = l, .arena = l->program->arena};
     find_ranges(&c);
     if (check_places(&c) && check_written_first(&c) && check_lives(&c) && check_decisions(&c) &&
-        check_order(&c) && check_families(&c) && check_runs(&c))
+        check_faults(&c) && check_order(&c) && check_families(&c) && check_runs(&c))
         return NULL;
     return c.wrong;
 }

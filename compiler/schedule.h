@@ -45,7 +45,7 @@ typedef struct Group {
     VEC(int) deps;                     /* groups that come before it */
     bool needed;                       /* some group came after it */
     VEC(const Node *) inputs;          /* what its members are made from */
-    bool effects;                      /* has a check */
+    bool effects;                      /* may set the fault word */
     bool writes_homes;
 } Group;
 

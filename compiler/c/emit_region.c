@@ -54,13 +54,11 @@ static void emit_wait(Calls *c) {
 }
 
 /* All threads see the same fault word here. */
-static void emit_decision(Calls *c, const Kernel *next) {
+static void emit_decision(Calls *c) {
     emit_inspection(c);
     close_serial(c);
     emit_line(&c->x->e, "if (rt_faulted(&nn->rt))");
     emit_line(&c->x->e, "    return; /* nothing is updated */");
-    if (next->check)
-        emit_wait(c);
 }
 
 static void emit_call(Calls *c, int i) {
@@ -125,7 +123,7 @@ static void emit_kernels(Calls *c, int from, int to) {
         bool elsewhere =
             (run && run_decides_first(l, here)) || (first && !run_decides_first(l, c->loop.run));
         if (l->decide_before[i] && !elsewhere)
-            emit_decision(c, l->kernels.at[i]);
+            emit_decision(c);
         if (run) {
             c->next_run++;
             emit_run(c, here);

@@ -123,6 +123,51 @@ done
 trainer=$sine
 CUDA_SHIM_MEMORY=1G as_c 3 "first bad tensor" --lr 1e30
 
+# ---- a fault leaves every home as it was: what looks at an index is another kernel than what
+# writes the home, so that no block finds a fault of its own kernel, whichever comes first ----
+cat >"$work/hits.nn" <<'EOF'
+option shift = 0 "of indexes, more in each step"
+
+task train {
+    let v = iota(700) * 0.5
+    var hits = zeros([1000])
+    var all = 0.0
+    for step in 1..=6 {
+        let i = cast(hits * 0.01, int) + iota(1000) * 7 % 690 + shift * step
+        hits = hits * 0.5 + take(v, i)
+        all = all + sum(take(v, i))
+    }
+    print "{sum(hits)}, {all}"
+}
+EOF
+"$NNC" "$work/hits.nn" --target cuda -o "$work/hits.cu" &&
+    shim_program "$work/hits" "$work/hits.cu" race || wrong "hits.nn"
+for CUDA_SHIM_ORDER in forward reverse random; do
+    export CUDA_SHIM_ORDER
+    run hit 0 "$work/hits"
+    run hit 1 "$work/hits" --shift 3
+    grep -q 'hits.nn:[0-9]*: index 70[0-9] is out of range: v has 700 (step 3)' "$work/hit/err" ||
+        wrong "index out of range ($CUDA_SHIM_ORDER): $(cat "$work/hit/err")"
+done
+unset CUDA_SHIM_ORDER
+
+# ---- expectations about tensors that fail: as target c says it, with one wait for each ----
+"$NNC" tests/golden/runs/expects_fail.nn --target cuda -o "$work/expects.cu" &&
+    shim_program "$work/expects" "$work/expects.cu" plain -O0 || wrong "expects_fail.nn"
+(cd "$work" && CUDA_SHIM_REPORT=$work/report ./expects >expects.out)
+[ $? = 4 ] || wrong "expects_fail.nn does not end with code 4"
+sed '1d; /^\[exit 4\]$/q' tests/golden/runs/expects_fail.out | grep -v '^\[' |
+    diff - "$work/expects.out" || wrong "a failed expectation says something else"
+waits=$(count synchronisations)
+# A sixth expectation: what it costs is one wait.
+{ cat tests/golden/runs/expects_fail.nn && echo '    expect min(x) <= 2, "once more, {x + y}"'; } |
+    awk '/^}/ { next } { print } END { print "}" }' >"$work/sixth.nn"
+"$NNC" "$work/sixth.nn" --target cuda -o "$work/sixth.cu" &&
+    shim_program "$work/sixth" "$work/sixth.cu" plain -O0 || wrong "sixth.nn"
+(cd "$work" && CUDA_SHIM_REPORT=$work/report ./sixth >sixth.out)
+waits=$(($(count synchronisations) - waits))
+[ $waits = 1 ] || wrong "an expectation waits $waits times"
+
 # ---- too little memory: before anything is allocated, by class ----
 CUDA_SHIM_MEMORY=10K CUDA_SHIM_USED=1K run few 2 \
     env CUDA_SHIM_REPORT="$work/report" "$steps" --device cuda --data "$work/right"
