@@ -93,8 +93,24 @@ _Noreturn void bug_at(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 #define bug(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Arguments are evaluated once: they may be calls that go deep. */
+#define MIN(a, b) LESSER_OR_GREATER(min, (a), (b))
+#define MAX(a, b) LESSER_OR_GREATER(max, (a), (b))
+#define LESSER_OR_GREATER(which, a, b)                                                             \
+    _Generic(a + b, int: which##_int, unsigned: which##_unsigned, long: which##_long,              \
+             unsigned long: which##_size, double: which##_double)(a, b)
+#define MIN_AND_MAX(T, name)                                                                       \
+    static inline T min_##name(T a, T b) {                                                         \
+        return a < b ? a : b;                                                                      \
+    }                                                                                              \
+    static inline T max_##name(T a, T b) {                                                         \
+        return a > b ? a : b;                                                                      \
+    }
+MIN_AND_MAX(int, int)
+MIN_AND_MAX(unsigned, unsigned)
+MIN_AND_MAX(long, long)
+MIN_AND_MAX(unsigned long, size)
+MIN_AND_MAX(double, double)
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 
 #endif
