@@ -61,12 +61,11 @@ static bool may_fault(const Fuser *f, const Node *n) {
 /* One value a row is kept with its row, so that its user need not read what the row was made from.
  */
 static void join_rows(Fuser *f, Node *n) {
-    const Group *from[16];
-    int count = fuse_producers(f, n, from, COUNT_OF(from));
-    const Group *g = count ? from[0] : NULL;
+    const Groups from = fuse_producers(f, n);
+    Group *g = from.n ? from.at[0] : NULL;
     if (g && g->kind == GROUP_ROW && g->length > 1 && shape_elements(&n->shape) == g->rows &&
         fuse_fits(f, g, n))
-        fuse_add_member(f, f->out->groups.at[g->id], n);
+        fuse_add_member(f, g, n);
 }
 
 static void start_map(Fuser *f, Node *n) {

@@ -40,6 +40,7 @@ typedef struct Reach {
     const Ix *flat; /* row-major offset of the element, in the symbols; NULL: not known, or many */
 } Reach;
 typedef VEC(Reach) ReachVec; /* in f->scratch */
+typedef VEC(Group *) Groups;
 
 /* ---- from elements to what they are made from (fuse_reach.c) ---- */
 
@@ -61,8 +62,8 @@ const Count *fuse_leading_count(const Shape *s);
 
 Group *fuse_new_group(Fuser *f, GroupKind kind, Node *anchor, Region *region);
 void fuse_add_member(Fuser *f, Group *g, Node *n);
-/* Groups that n is made from, latest first; returns how many. */
-int fuse_producers(Fuser *f, const Node *n, const Group **out, int max);
+/* Groups that n is made from, latest first; in f->scratch. */
+Groups fuse_producers(Fuser *f, const Node *n);
 /* Does group `from` come before `to` by dependence? */
 bool fuse_depends(Fuser *f, const Group *to, const Group *from);
 void fuse_add_dep(Fuser *f, Group *g, const Group *before);

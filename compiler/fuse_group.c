@@ -71,13 +71,13 @@ static int later_group(const void *x, const void *y) {
     return (a->id < b->id) - (a->id > b->id);
 }
 
-int fuse_producers(Fuser *f, const Node *n, const Group **out, int max) {
+Groups fuse_producers(Fuser *f, const Node *n) {
     ReachVec reach = {0};
-    VEC(const Group *) found = {0};
+    Groups found = {0};
     fuse_reach(f, n, NULL, &reach);
     f->stamp++;
     for (int i = 0; i < reach.n; i++) {
-        const Group *g = f->out->group_of[reach.at[i].node->id];
+        Group *g = f->out->group_of[reach.at[i].node->id];
         if (!g || f->seen[g->id] == f->stamp)
             continue;
         f->seen[g->id] = f->stamp;
@@ -85,7 +85,5 @@ int fuse_producers(Fuser *f, const Node *n, const Group **out, int max) {
     }
     if (found.n > 1)
         qsort(found.at, (size_t)found.n, sizeof *found.at, later_group);
-    for (int i = 0; i < found.n && i < max; i++)
-        out[i] = found.at[i];
-    return MIN(found.n, max);
+    return found;
 }

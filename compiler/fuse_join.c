@@ -145,15 +145,14 @@ static Group *unite(Fuser *f, Group *g, Group *h) {
 }
 
 bool fuse_join_producer(Fuser *f, Node *n) {
-    const Group *from[16];
-    int count = fuse_producers(f, n, from, COUNT_OF(from));
-    for (int i = 0; i < count; i++) {
-        Group *g = f->out->groups.at[from[i]->id];
+    const Groups from = fuse_producers(f, n);
+    for (int i = 0; i < from.n; i++) {
+        Group *g = from.at[i];
         if (!fuse_fits(f, g, n))
             continue;
         fuse_add_member(f, g, n);
-        for (int k = 0; k < count; k++)
-            g = unite(f, g, f->out->groups.at[from[k]->id]);
+        for (int k = 0; k < from.n; k++)
+            g = unite(f, g, from.at[k]);
         return true;
     }
     return false;

@@ -8,6 +8,8 @@
  */
 #include "fuse.h"
 
+enum { TOTALS = 32 }; /* of a kernel of columns: they are to stay in registers */
+
 /* ---- reductions over scattered axes ---- */
 
 /* The axes make one loop: they are neighbours, and an extent with a count is the outermost, so that
@@ -143,12 +145,11 @@ static void mark_inputs(Fuser *f, const Node *n) {
 
 /* Neither needs the other, so one loop may serve both. */
 static bool is_independent(Fuser *f, const Group *g, const Node *n) {
-    const Group *from[16];
-    int count = fuse_producers(f, n, from, COUNT_OF(from));
-    for (int i = 0; i < count; i++)
-        if (from[i]->region == g->region && fuse_depends(f, from[i], g))
+    const Groups from = fuse_producers(f, n);
+    for (int i = 0; i < from.n; i++)
+        if (from.at[i]->region == g->region && fuse_depends(f, from.at[i], g))
             return false;
-    return count < COUNT_OF(from);
+    return true;
 }
 
 static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool reached) {
@@ -159,7 +160,8 @@ static bool join_reduction(Fuser *f, Group *g, const Group *space, Node *n, bool
         fitting = reached ? fuse_may_join(f, g, n)
                           : shares_input(f, g) && is_independent(f, g, n) && fuse_may_join(f, g, n);
     else if (g->kind == GROUP_COLUMN && same_space(g, space))
-        fitting = shares_input(f, g) && fuse_checks_apart(f, g, n) && is_independent(f, g, n);
+        fitting = g->nodes.n < TOTALS && shares_input(f, g) && fuse_checks_apart(f, g, n) &&
+                  is_independent(f, g, n);
     else if (reached && space->kind == GROUP_ROW)
         fitting = becomes_rows(f, g, space, n);
     if (fitting) {
@@ -183,10 +185,9 @@ void fuse_visit_reduction(Fuser *f, Node *n) {
     space.count = fuse_leading_count(&n->shape);
     space.length_count = reduced_count(n);
     mark_inputs(f, n);
-    const Group *from[16];
-    int count = fuse_producers(f, n, from, COUNT_OF(from));
-    for (int i = 0; i < count; i++)
-        if (join_reduction(f, f->out->groups.at[from[i]->id], &space, n, true))
+    const Groups from = fuse_producers(f, n);
+    for (int i = 0; i < from.n; i++)
+        if (join_reduction(f, from.at[i], &space, n, true))
             return;
     for (int i = f->out->groups.n - 1; i >= 0; i--)
         if (join_reduction(f, f->out->groups.at[i], &space, n, false))

@@ -14,9 +14,11 @@ typedef struct Columns {
     Sched *s;
     const Ix *outer, *column; /* of the element that is reduced to */
     const Ix *lane;           /* cuda: of the column among those of the block */
-    Local *total[32], *part[32];
-    Local *shared[32];  /* cuda: [chunks][WIDE] of a block */
-    Buffer *memory[32]; /* cuda: [chunks][columns] */
+    int n;                    /* reductions, and of each: */
+    const Node **of;
+    Local **total, **part;
+    Local **shared;  /* cuda: [chunks][WIDE] of a block */
+    Buffer **memory; /* cuda: [chunks][columns] */
 } Columns;
 
 static const Ix *row_major(Sched *s, const Ix *outer, const Ix *row, const Ix *column) {
@@ -25,39 +27,40 @@ static const Ix *row_major(Sched *s, const Ix *outer, const Ix *row, const Ix *c
     return ix_add(s->arena, ix_scale(s->arena, at, g->inner), column);
 }
 
-static bool is_reduction(const Node *n) {
-    return op_info[n->op].kind == KIND_REDUCE;
+static Columns columns_new(Sched *s) {
+    const Group *g = s->group;
+    Columns c = {.s = s, .outer = ix_const(s->arena, 0)};
+    c.of = NEW_ARRAY(s->arena, const Node *, g->nodes.n);
+    for (int i = 0; i < g->nodes.n; i++)
+        if (op_info[g->nodes.at[i]->op].kind == KIND_REDUCE)
+            c.of[c.n++] = g->nodes.at[i];
+    c.total = NEW_ARRAY(s->arena, Local *, c.n);
+    c.part = NEW_ARRAY(s->arena, Local *, c.n);
+    c.shared = NEW_ARRAY(s->arena, Local *, c.n);
+    c.memory = NEW_ARRAY(s->arena, Buffer *, c.n);
+    return c;
 }
 
 /* Joins the element of row `row` into each accumulator of `to`. */
 static void add_row(Columns *c, Local *const *to, const Ix *row) {
     Sched *s = c->s;
     const Ix *sub[MAX_RANK];
-    for (int i = 0, k = 0; i < s->group->nodes.n; i++) {
-        const Node *n = s->group->nodes.at[i];
-        if (!is_reduction(n))
-            continue;
+    for (int k = 0; k < c->n; k++) {
+        const Node *n = c->of[k];
         ix_unflat(s->arena, &n->in[0]->shape, row_major(s, c->outer, row, c->column), sub);
         const Expr *sum = expr_local(s->arena, to[k], NULL), *e = value_at(s, n->in[0], sub);
         sum = n->nin > 1 ? expr_fma(s->arena, e, value_at(s, n->in[1], sub), sum)
                          : expr_binary(s->arena, op_info[n->op].join, sum, e);
-        nest_set(s->nest, to[k++], NULL, sum);
+        nest_set(s->nest, to[k], NULL, sum);
     }
 }
 
-static int start(Columns *c, const char *name, Local **out) {
-    Sched *s = c->s;
-    int k = 0;
-    for (int i = 0; i < s->group->nodes.n; i++) {
-        const Node *n = s->group->nodes.at[i];
-        if (!is_reduction(n))
-            continue;
-        if (k == COUNT_OF(c->total))
-            bug("more than %d reductions in a kernel", COUNT_OF(c->total));
-        out[k++] = nest_lanes(s->nest, n->name && out == c->total ? n->name : name, n->dtype,
-                              0, NULL, reduce_neutral(n->op, n->dtype));
+static void start(Columns *c, const char *name, Local **out) {
+    for (int k = 0; k < c->n; k++) {
+        const Node *n = c->of[k];
+        out[k] = nest_lanes(c->s->nest, n->name && out == c->total ? n->name : name, n->dtype, 0,
+                            NULL, reduce_neutral(n->op, n->dtype));
     }
-    return k;
 }
 
 /* Rows of chunk number `chunk`, joined into `part`. */
@@ -76,15 +79,11 @@ typedef const Expr *PartOf(Columns *c, int k, const Ix *chunk);
 /* Joins the parts into the totals. */
 static void join_parts(Columns *c, PartOf *part_of, const Ix *chunk) {
     Sched *s = c->s;
-    const Group *g = s->group;
-    for (int i = 0, k = 0; i < g->nodes.n; i++) {
-        const Node *n = g->nodes.at[i];
-        if (!is_reduction(n))
-            continue;
-        const Expr *sum = expr_binary(s->arena, op_info[n->op].join,
+    for (int k = 0; k < c->n; k++) {
+        const Expr *sum = expr_binary(s->arena, op_info[c->of[k]->op].join,
                                       expr_local(s->arena, c->total[k], NULL),
                                       part_of(c, k, chunk));
-        nest_set(s->nest, c->total[k++], NULL, sum);
+        nest_set(s->nest, c->total[k], NULL, sum);
     }
 }
 
@@ -120,12 +119,9 @@ static void bind_and_store(Columns *c) {
     const Group *g = s->group;
     const Ix *flat = ix_add(s->arena, ix_scale(s->arena, c->outer, g->inner), c->column),
              *sub[MAX_RANK];
-    for (int i = 0, k = 0; i < g->nodes.n; i++) {
-        const Node *n = g->nodes.at[i];
-        if (!is_reduction(n))
-            continue;
-        ix_unflat(s->arena, &n->shape, flat, sub);
-        value_bind(s, n, sub, expr_local(s->arena, c->total[k++], NULL));
+    for (int k = 0; k < c->n; k++) {
+        ix_unflat(s->arena, &c->of[k]->shape, flat, sub);
+        value_bind(s, c->of[k], sub, expr_local(s->arena, c->total[k], NULL));
     }
     const Shape all = shape_of(1, &g->rows);
     sched_store_all(s, &all, &flat);
@@ -184,15 +180,14 @@ static void chunks_by_warps(Columns *c) {
     LoopVar *tile = nest_loop(s->nest, LOOP_TILE, "tile", dim_fixed((g->rows + WIDE - 1) / WIDE));
     tile->kind = LOOP_TILE; /* even one is a block: all chunks are in it */
     const Ix *base = ix_scale(s->arena, ix_var(s->arena, tile), WIDE);
-    for (int i = 0, k = 0; i < g->nodes.n; i++)
-        if (is_reduction(g->nodes.at[i]))
-            c->shared[k++] = nest_shared(s->nest, "parts", g->nodes.at[i]->dtype, 2, extent);
+    for (int k = 0; k < c->n; k++)
+        c->shared[k] = nest_shared(s->nest, "parts", c->of[k]->dtype, 2, extent);
     Dim chunks = dim_fixed(extent[0]);
     const Ix *chunk = ix_var(s->arena, nest_loop(s->nest, LOOP_WARP, "chunk", chunks));
     open_lanes(c, base);
-    int n = start(c, "part", c->part);
+    start(c, "part", c->part);
     reduce_chunk(c, c->part, chunk);
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < c->n; k++)
         nest_set(s->nest, c->shared[k], (const Ix *[]){chunk, c->lane}, local_part(c, k, chunk));
     nest_end(s->nest);
     nest_end(s->nest);
@@ -214,15 +209,15 @@ static void chunks_by_threads(Columns *c) {
         ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "i", dim_fixed(extent[0] * extent[1])));
     const Ix *at[2] = {ix_div(s->arena, i, g->rows), ix_mod(s->arena, i, g->rows)};
     set_column(c, at[1]);
-    int n = start(c, "part", c->part);
+    start(c, "part", c->part);
     reduce_chunk(c, c->part, at[0]);
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < c->n; k++) {
         c->memory[k] = sched_buffer(s, "parts", c->part[k]->dtype, shape_of(2, extent));
         sched_put(s, c->memory[k], at, local_part(c, k, at[0]));
     }
     nest_end(s->nest);
     sched_next_kernel(s, "join");
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < c->n; k++)
         sched_reads(s, c->memory[k]);
     set_column(c, ix_var(s->arena, nest_loop(s->nest, LOOP_LANE, "j", dim_fixed(g->rows))));
     join_chunks(c, stored_part);
@@ -232,12 +227,9 @@ static void chunks_by_threads(Columns *c) {
 static void columns_of_device(Columns *c) {
     const Group *g = c->s->group;
     int64_t chunks = chunks_of(g);
-    int reductions = 0;
-    for (int i = 0; i < g->nodes.n; i++)
-        reductions += is_reduction(g->nodes.at[i]);
     if (chunks == 1)
         columns_by_threads(c);
-    else if (chunks <= MOST_CHUNKS && chunks * reductions <= MOST_PARTS)
+    else if (chunks <= MOST_CHUNKS && chunks * c->n <= MOST_PARTS)
         chunks_by_warps(c);
     else
         chunks_by_threads(c);
@@ -245,7 +237,7 @@ static void columns_of_device(Columns *c) {
 
 void schedule_column(Sched *s) {
     const Group *g = s->group;
-    Columns c = {.s = s, .outer = ix_const(s->arena, 0)};
+    Columns c = columns_new(s);
     int64_t outer = g->rows / g->inner, work = g->rows * g->length;
     bool tiles = sched_tiles(work, sched_cost(s)) > 1 && (outer > 1 || g->inner > COLUMNS);
     int opened = 1;

@@ -146,6 +146,50 @@ Test(fuse, updates_come_after_checks) {
     case_free(c);
 }
 
+/* However the blocks come, one that finds an index out of range leaves the whole home as it was. */
+Test(fuse, what_looks_at_an_index_writes_no_home) {
+    KernelCase *c = case_new(DT_F32);
+    Home *w = case_home(c, "w", DT_F32, SHAPE(40), -1, 1);
+    Home *v = case_home(c, "v", DT_F32, SHAPE(9), -1, 1);
+    Node *index = case_input(c, "index", DT_I32, SHAPE(40), 0, 8);
+    Node *found = graph_gather(c->g, graph_read(c->g, v), index);
+    case_write(c, w, graph_binary(c->g, OP_add, graph_read(c->g, w), found));
+    case_write(c, v, graph_unary(c->g, OP_neg, graph_read(c->g, v)));
+    case_lower(c);
+    const Lowered *l = c->compiler.lowered;
+    cr_expect_eq(l->kernels.n, 3);
+    for (int i = 0; i < l->kernels.n; i++) {
+        const Kernel *k = l->kernels.at[i];
+        cr_expect_eq(k->check, i == 0, "the first looks, the others write");
+        cr_expect_eq(kernel_writes_home(k), i != 0);
+    }
+    case_free(c);
+}
+
+/* There is no limit to what a node may be made from. */
+Test(fuse, many_producers_are_one_kernel) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(50), -1, 1), *sum = x;
+    for (int i = 0; i < 40; i++) {
+        Node *y = graph_binary(c->g, OP_mul, x, constant_like(c->g, x, i));
+        y = graph_unary(c->g, OP_exp, y);
+        case_output(c, y);
+        sum = graph_binary(c->g, OP_add, sum, y);
+    }
+    case_output(c, sum);
+    expect(c, 1, 41);
+}
+
+/* What one kernel cannot add up in registers, several do. */
+Test(fuse, many_sums_of_columns_are_a_few_kernels) {
+    KernelCase *c = case_new(DT_F32);
+    Node *x = case_input(c, "x", DT_F32, SHAPE(30, 40), -1, 1);
+    for (int i = 0; i < 40; i++)
+        case_output(c, graph_reduce(c->g, OP_sum,
+                                    graph_binary(c->g, OP_mul, x, constant_like(c->g, x, i)), 1));
+    expect(c, 2, 40);
+}
+
 Test(fuse, equal_kernels_share_a_function) {
     KernelCase *c = case_new(DT_F32);
     static const char *const name[] = {"a", "b", "c"};
