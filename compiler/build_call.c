@@ -48,28 +48,47 @@ static bool sort_args(Build *b, const char *callee, const AstList *formals, int 
 
 /* ---- types of parameters ---- */
 
-static bool type_is(const Ast *type, const char *name) {
-    return type && type->kind == AST_TYPE && strcmp(type->name, name) == 0;
+typedef enum TypeClass { TYPE_OTHER, TYPE_REAL, TYPE_INT, TYPE_BOOL, TYPE_FN } TypeClass;
+
+/* The words that are types; DT_N: of elements, the program's float, or none. */
+static const struct {
+    const char *name;
+    TypeClass class;
+    DType element;
+} type_words[] = {
+    {"real", TYPE_REAL, DT_N}, {"f32", TYPE_REAL, DT_F32},   {"f64", TYPE_REAL, DT_F64},
+    {"int", TYPE_INT, DT_I32}, {"i32", TYPE_INT, DT_I32},    {"i64", TYPE_INT, DT_I64},
+    {"u8", TYPE_INT, DT_U8},   {"bool", TYPE_BOOL, DT_BOOL}, {"fn", TYPE_FN, DT_N},
+};
+
+/* Index of the type's row, -1: it has none (list, string, a type that is not supported yet). */
+static int type_row(const char *name) {
+    for (int i = 0; name && i < COUNT_OF(type_words); i++)
+        if (strcmp(type_words[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static TypeClass type_class(const Ast *type) {
+    int row = type && type->kind == AST_TYPE ? type_row(type->name) : -1;
+    return row < 0 ? TYPE_OTHER : type_words[row].class;
 }
 
 static Value arg_value(Build *b, const Arg *a, const Ast *type) {
     if (!a->expr)
         return a->value;
-    return type_is(type, "fn") ? build_expr_fn(b, a->env, a->expr) : build_expr(b, a->env, a->expr);
+    return type_class(type) == TYPE_FN ? build_expr_fn(b, a->env, a->expr)
+                                       : build_expr(b, a->env, a->expr);
+}
+
+bool type_is_element(const char *name) {
+    int row = type_row(name);
+    return row >= 0 && type_words[row].class != TYPE_FN;
 }
 
 DType type_element(Build *b, const char *name) {
-    static const struct {
-        const char *name;
-        DType type;
-    } table[] = {
-        {"f32", DT_F32}, {"f64", DT_F64}, {"i32", DT_I32},   {"int", DT_I32},
-        {"i64", DT_I64}, {"u8", DT_U8},   {"bool", DT_BOOL},
-    };
-    for (int i = 0; name && i < COUNT_OF(table); i++)
-        if (strcmp(table[i].name, name) == 0)
-            return table[i].type;
-    return b->g->real;
+    int row = type_row(name);
+    return row < 0 || type_words[row].element == DT_N ? b->g->real : type_words[row].element;
 }
 
 static const char *dim_text(Build *b, Dim d) {
@@ -156,17 +175,34 @@ static bool match_shape(Build *b, Env *env, const AstList *dims, const Shape *s,
     return ok;
 }
 
-static bool scalar_fits(Value v, const char *type) {
+static bool scalar_fits(Value v, TypeClass class) {
     bool is_bool = v.kind == V_BOOL || (v.kind == V_HOST && v.host->type == HT_BOOL) ||
                    (v.kind == V_TENSOR && v.node->dtype == DT_BOOL);
     bool is_int = (v.kind == V_NUMBER && (v.num.is_int || v.num.f == (double)(int64_t)v.num.f)) ||
                   (v.kind == V_HOST && v.host->type == HT_INT) ||
                   (v.kind == V_TENSOR && dtype_is_int(v.node->dtype));
-    if (strcmp(type, "bool") == 0)
-        return is_bool;
-    if (strcmp(type, "int") == 0 || strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0)
-        return is_int;
-    return value_is_scalar(v) && !is_bool;
+    return class == TYPE_BOOL ? is_bool : class == TYPE_INT ? is_int : !is_bool;
+}
+
+/* A value for a type that is one word. */
+static Value match_word(Build *b, const Ast *type, Value v, const char *what, Span at) {
+    TypeClass class = type_class(type);
+    if (class == TYPE_FN) {
+        if (v.kind == V_FN || v.kind == V_MODEL)
+            return v;
+        build_error(b, at, "%s: expected a function, found %s", what, value_text(b, v));
+        return value_poison;
+    }
+    bool scalar = value_is_scalar(v);
+    if (scalar && scalar_fits(v, class))
+        return class == TYPE_INT && v.kind == V_NUMBER && !v.num.is_int
+                   ? value_int((int64_t)v.num.f)
+                   : v;
+    bool loose = v.kind == V_LIST || v.kind == V_STRING || v.kind == V_TYPE;
+    if (!scalar && loose && class == TYPE_OTHER)
+        return v;
+    build_error(b, at, "%s: expected %s, found %s", what, type->name, value_text(b, v));
+    return value_poison;
 }
 
 /* v as the declared type, with dimension names bound in env; poison after an error. */
@@ -184,28 +220,8 @@ Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span 
             v.list->at[i] = match_type(b, env, items->at[i], v.list->at[i], what, at);
         return v;
     }
-    if (type->kind == AST_TYPE && strcmp(type->name, "fn") == 0) {
-        if (v.kind == V_FN || v.kind == V_MODEL)
-            return v;
-        build_error(b, at, "%s: expected a function, found %s", what, value_text(b, v));
-        return value_poison;
-    }
-    if (type->kind == AST_TYPE && value_is_scalar(v)) {
-        if (scalar_fits(v, type->name))
-            return strcmp(type->name, "int") == 0 && v.kind == V_NUMBER && !v.num.is_int
-                       ? value_int((int64_t)v.num.f)
-                       : v;
-        build_error(b, at, "%s: expected %s, found %s", what, type->name, value_text(b, v));
-        return value_poison;
-    }
-    if (type->kind == AST_TYPE) {
-        bool loose = v.kind == V_LIST || v.kind == V_STRING || v.kind == V_TYPE;
-        if (loose && strcmp(type->name, "real") != 0 && strcmp(type->name, "int") != 0 &&
-            strcmp(type->name, "bool") != 0)
-            return v;
-        build_error(b, at, "%s: expected %s, found %s", what, type->name, value_text(b, v));
-        return value_poison;
-    }
+    if (type->kind == AST_TYPE)
+        return match_word(b, type, v, what, at);
     DType want = type_element(b, type->name);
     Node *n = value_to_node(b, v, want, at);
     if (!n)
@@ -246,7 +262,7 @@ bool build_dims(Build *b, Env *env, Ast *type, Shape *out) {
 
 /* A layer in a default is a part of the layer that has the default. */
 static Value default_value(Build *b, const FnValue *f, Env *env, const Ast *formal) {
-    if (!type_is(formal->formal.type, "fn"))
+    if (type_class(formal->formal.type) != TYPE_FN)
         return build_expr(b, env, formal->formal.value);
     Frame frame = {b->frame, f->decl, (Span){0}, f->instance};
     b->frame = &frame;

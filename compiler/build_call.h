@@ -37,6 +37,7 @@ Value rule_value(Build *b, const FnValue *f,
 Env *rule_bind(Build *b, const FnValue *f, const Value *step, Span at);
 Value schedule_apply(Build *b, FnValue *f, const Args *args);
 Args call_args(Build *b, Env *env, const Ast *call, const Value *piped, Span piped_span);
+bool type_is_element(const char *name); /* int, f32 … */
 DType type_element(Build *b,
                    const char *name); /* element type by name; NULL and real: the program's float */
 Value match_type(Build *b, Env *env, Ast *type, Value v, const char *what, Span at);

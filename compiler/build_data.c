@@ -1,6 +1,6 @@
 /* build_data.c: data declarations: sections and splits, and the batches that loops walk. */
-#include "build_call.h"
 #include "build_data.h"
+#include "build_call.h"
 #include "build_host.h"
 #include <math.h>
 
@@ -230,7 +230,7 @@ static void dry_run(Build *b, DataInfo *info) {
         }
     b->dry = false;
     if (b->p->homes.at[index->id] == index && b->p->homes.n == index->id + 1)
-        b->p->homes.n--; /* no loop fills it */
+        b->p->homes.n--;             /* no loop fills it */
     b->region_start = b->g->nodes.n; /* forget the region */
     b->region->writes.n = 0;
     place_leave(b, &old);
@@ -415,18 +415,20 @@ Value data_fold(Build *b, Env *env, Value data, Ast *call) {
     return (Value){.kind = V_FOLD, .fold = f};
 }
 
-enum { BATCH_LAST = 3 };
-static const char *const batch_names[] = {"n", "shuffle", "steps", [BATCH_LAST] = "last", NULL};
+enum { BATCH_N, BATCH_SHUFFLE, BATCH_STEPS, BATCH_LAST };
+static const char *const batch_names[] = {"n", "shuffle", "steps", "last", NULL};
 
 static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, DataArguments *known) {
     int position = __builtin_popcount(known->given);
     const char *name = a->name ? a->name : position <= BATCH_LAST ? batch_names[position] : "";
-    if (!data_argument_known(b, known, name, a->span))
+    int which = data_argument(b, known, name, a->span);
+    if (which < 0)
         return false;
     Value x = build_expr(b, env, a->arg.value);
     if (x.kind == V_POISON)
         return false;
-    if (strcmp(name, "n") == 0) {
+    switch (which) {
+    case BATCH_N:
         if (x.kind == V_HOST) {
             build_error(
                 b, a->span,
@@ -434,10 +436,9 @@ static bool batches_arg(Build *b, Env *env, BatchesValue *v, Ast *a, DataArgumen
             return false;
         }
         return value_to_int(b, x, "the size of a batch", a->span, &v->sizes[0]);
-    }
-    if (strcmp(name, "shuffle") == 0)
+    case BATCH_SHUFFLE:
         return value_to_bool(b, x, "shuffle", a->span, &v->shuffle[0]);
-    if (strcmp(name, "steps") == 0) {
+    case BATCH_STEPS:
         v->steps[0] = value_to_host(b, x, a->span);
         return v->steps[0] != NULL;
     }

@@ -58,9 +58,9 @@ typedef struct DataArguments {
     uint32_t given;           /* bit i: names[i] */
 } DataArguments;
 
-/* Is it among the names, and not given yet? Else an error. To be asked before the value is built:
- * that may be a slip of another kind. */
-bool data_argument_known(Build *b, DataArguments *all, const char *name, Span at);
+/* Its index among the names; -1, after an error, when there is none or it was given before. To be
+ * asked before the value is built: that may be a slip of another kind. */
+int data_argument(Build *b, DataArguments *all, const char *name, Span at);
 bool data_has_source(Ast *e);
 /* The source made from `call` for this field, NULL: none yet. */
 DataSource *data_source_of(const DataInfo *info, const Ast *call, const FieldUse *f);

@@ -17,10 +17,8 @@ static Value eval_name(Build *b, Env *env, Ast *e) {
         return value_real(NAN);
     if (strcmp(e->name, "training") == 0)
         return value_bool(b->training);
-    static const char *const types[] = {"int", "real", "bool", "f32", "f64", "i32", "i64", "u8"};
-    for (int i = 0; i < COUNT_OF(types); i++)
-        if (strcmp(e->name, types[i]) == 0)
-            return (Value){.kind = V_TYPE, .type = type_element(b, e->name)};
+    if (type_is_element(e->name))
+        return (Value){.kind = V_TYPE, .type = type_element(b, e->name)};
     const Builtin *f = builtin_find(e->name);
     if (f) {
         FnValue *v = NEW(b->arena, FnValue);

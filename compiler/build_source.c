@@ -16,24 +16,25 @@ static const struct {
     {"windows", SRC_RAW, false},
 };
 
-bool data_argument_known(Build *b, DataArguments *all, const char *name, Span at) {
+int data_argument(Build *b, DataArguments *all, const char *name, Span at) {
     Text list = {.arena = b->arena};
     for (int i = 0; all->names[i]; i++) {
         uint32_t bit = 1u << i;
         if (strcmp(all->names[i], name) == 0 && !(all->given & bit)) {
             all->given |= bit;
-            return true;
+            return i;
         }
         if (strcmp(all->names[i], name) == 0) {
             build_error(b, at, "%s got '%s' twice", all->callee, name);
-            return false;
+            return -1;
         }
         text_printf(&list, "%s%s", i ? ", " : "", all->names[i]);
     }
-    build_error(b, at, *name ? "%s has no parameter '%s' (its parameters: %s)"
-                             : "%s takes no more arguments without a name%s (its parameters: %s)",
+    build_error(b, at,
+                *name ? "%s has no parameter '%s' (its parameters: %s)"
+                      : "%s takes no more arguments without a name%s (its parameters: %s)",
                 all->callee, name, list.at);
-    return false;
+    return -1;
 }
 
 static int source_index(const char *name) {
@@ -174,30 +175,34 @@ static bool csv_classes(Build *b, DataSource *s, Value v, Span at) {
     return true;
 }
 
-static bool csv_option(Build *b, DataSource *s, const char *name, Value v, Span at) {
-    if (strcmp(name, "header") == 0) {
+enum { CSV_PATH, CSV_COLUMNS, CSV_HEADER, CSV_SKIP, CSV_SEPARATOR, CSV_MISSING, CSV_CLASSES };
+
+static bool csv_option(Build *b, DataSource *s, int which, Value v, Span at) {
+    if (which == CSV_HEADER) {
         bool header;
         if (!value_to_bool(b, v, "header", at, &header))
             return false;
         s->header = header;
-    } else if (strcmp(name, "skip") == 0) {
+    } else if (which == CSV_SKIP) {
         if (!value_to_int(b, v, "skip", at, &s->skip))
             return false;
         if (s->skip < 0)
             build_error(b, at, "skip is a number of lines, found %lld", (long long)s->skip);
         return s->skip >= 0;
-    } else if (strcmp(name, "separator") == 0) {
+    } else if (which == CSV_SEPARATOR) {
         if (v.kind != V_STRING || strlen(v.string) != 1) {
             build_error(b, at, "separator is one character, found %s", value_text(b, v));
             return false;
         }
         if (strchr("\"\n\r+-.0123456789eE", v.string[0])) {
-            build_error(b, at, "separator is no quote, no end of a line and nothing that numbers "
-                               "have, found %s", value_text(b, v));
+            build_error(b, at,
+                        "separator is no quote, no end of a line and nothing that numbers "
+                        "have, found %s",
+                        value_text(b, v));
             return false;
         }
         s->separator = v.string[0];
-    } else if (strcmp(name, "missing") == 0) {
+    } else if (which == CSV_MISSING) {
         if (v.kind != V_NUMBER) {
             build_error(b, at, "missing is the number that stands for an empty cell, found %s",
                         value_text(b, v));
@@ -221,16 +226,17 @@ static bool csv_args(Build *b, DataSource *s, Env *env, Ast *call) {
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
         const char *name = a->name ? a->name : i == 1 ? "columns" : "";
-        if (!data_argument_known(b, &known, name, a->span))
+        int which = data_argument(b, &known, name, a->span);
+        if (which < 0)
             return false;
-        if (strcmp(name, "columns") == 0) {
+        if (which == CSV_COLUMNS) {
             any = true;
             if (!csv_columns(b, s, env, a->arg.value, &single))
                 return false;
             continue;
         }
         Value v = build_expr(b, env, a->arg.value);
-        if (v.kind == V_POISON || !csv_option(b, s, name, v, a->span))
+        if (v.kind == V_POISON || !csv_option(b, s, which, v, a->span))
             return false;
     }
     if (!any) {
@@ -261,7 +267,7 @@ static bool file_args(Build *b, DataSource *s, Env *env, Ast *call, const Shape 
     for (int i = 1; i < call->call.args.n; i++) {
         Ast *a = call->call.args.at[i];
         const char *name = a->name ? a->name : i == 1 ? "type" : i == 2 ? "shape" : "";
-        if (!data_argument_known(b, &known, name, a->span))
+        if (data_argument(b, &known, name, a->span) < 0)
             return false;
         Value v = build_expr(b, env, a->arg.value);
         if (v.kind == V_POISON)
@@ -305,8 +311,7 @@ static bool missing_fits(Build *b, const DataSource *s) {
                   : s->dtype == DT_F64 ? INFINITY
                   : s->dtype == DT_I64 ? 0x1p63
                                        : 0x1p31;
-    bool fits = dtype_is_real(s->dtype) ? fabs(x) < most
-                                        : x >= -most && x < most && floor(x) == x;
+    bool fits = dtype_is_real(s->dtype) ? fabs(x) < most : x >= -most && x < most && floor(x) == x;
     if (!s->has_missing || fits)
         return true;
     build_error(b, s->span, "missing=%g does not fit '%s': its cells are %s", x, s->name,

@@ -26,10 +26,9 @@ static bool is_constant(const Node *n) {
     return n->op == OP_constant;
 }
 
-/* What keeps the numbers: a view, another type. */
+/* What is the same value to a reader; one with an edge around it is, too. */
 static bool keeps_value(const Node *n) {
-    return (op_info[n->op].kind == KIND_MOVE && n->nin == 1) || n->op == OP_cast ||
-           n->op == OP_stop;
+    return graph_keeps_numbers(n) || n->op == OP_pad;
 }
 
 /* The value that n is for: its user, past views. */

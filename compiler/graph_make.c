@@ -192,6 +192,11 @@ Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis) {
     return graph_node(g, OP_put_at, 3, in, &(Attr){.axis = axis}, base->dtype, NULL);
 }
 
+bool graph_keeps_numbers(const Node *n) {
+    bool view = op_info[n->op].kind == KIND_MOVE && op_info[n->op].flags & OPF_VIEW;
+    return view || n->op == OP_cast || n->op == OP_stop;
+}
+
 int64_t graph_run(const Node *n) {
     const Node *piece = n->op == OP_slice_at ? n : n->op == OP_put_at ? n->in[1] : NULL;
     return piece ? piece->shape.dim[n->attr.axis].n : 1;

@@ -181,11 +181,12 @@ struct Node {
     Node **in;
     Attr attr;
     Region *region;
+    const Home *gradient_of; /* NULL: it is no home's gradient; plan_runs lays such side by side */
+    /* What follows says how a person is told of the value: no result depends on it. */
     Span span;        /* the place in the .nn file it comes from */
     const char *name; /* the user's name for the value (h1, loss, d_h1), or NULL */
     int place; /* of its layer, else of itself, among those of equal name, from 1; 0: it is alone */
     bool counted; /* its place is among values of its name, not of its layer */
-    const Home *gradient_of; /* NULL: it is no home's gradient */
 };
 
 /* dy was called d_NAME after a node. */
@@ -198,7 +199,7 @@ typedef struct Derivative {
 struct Graph {
     Arena *arena;
     VEC(Node *) nodes;
-    VEC(Derivative) derivatives; /* in the order of naming */
+    VEC(Derivative) derivatives; /* for names alone, in the order of naming */
     Region *region; /* where new nodes go */
     Span span;      /* what new nodes inherit */
     DType real;     /* the program's float: DT_F32 or DT_F64 */
@@ -257,6 +258,8 @@ Node *graph_fold(Graph *g, Node *x, const Windows *w, const Shape *to);
 Node *graph_concat(Graph *g, int n, Node *const *x, int axis);
 Node *graph_slice_at(Graph *g, Node *x, Node *start, int axis, int64_t length);
 Node *graph_put_at(Graph *g, Node *base, Node *piece, Node *start, int axis);
+/* Each element is one of input 0, perhaps in another type. */
+bool graph_keeps_numbers(const Node *n);
 int64_t graph_run(const Node *n); /* of an indexed op: how many of the axis an index takes */
 Node *graph_dot(Graph *g, Node *a, Node *b, bool ta, bool tb);
 Node *graph_gather(Graph *g, Node *x, Node *index);

@@ -10,16 +10,10 @@
 /* The data source whose values, perhaps in another type and order, are those of n; NULL: computed
  * in between. */
 static DataSource *source_of(const Node *n) {
-    for (;;) {
-        bool same_values = op_info[n->op].kind == KIND_MOVE && op_info[n->op].flags & OPF_VIEW;
-        if (n->op == OP_batch)
-            return n->attr.batch.source;
-        if (!same_values && n->op != OP_cast && n->op != OP_stop)
+    for (; n->op != OP_batch; n = n->in[0])
+        if (!graph_keeps_numbers(n) || (n->op == OP_cast && n->dtype == DT_BOOL))
             return NULL;
-        if (n->op == OP_cast && n->dtype == DT_BOOL)
-            return NULL;
-        n = n->in[0];
-    }
+    return n->attr.batch.source;
 }
 
 /* The extent that input 1 of n runs over; 0: n is no indexed op, or the extent is known at run time

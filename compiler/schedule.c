@@ -8,8 +8,7 @@ static bool is_tiled(const Sched *s) {
     return s->kernel->tiles > 1;
 }
 
-int sched_open_flat(Sched *s, LoopKind kind, const char *name, const Shape *shape,
-                    const Ix **sub) {
+int sched_open_flat(Sched *s, LoopKind kind, const char *name, const Shape *shape, const Ix **sub) {
     int64_t all = shape_elements(shape);
     int opened = 1, first = 0;
     while (first + 1 < shape->rank && shape->dim[first].n == 1 && !shape->dim[first].count)
@@ -52,7 +51,7 @@ int sched_open_loops(Sched *s, const Shape *shape, bool tiles, const Ix **sub) {
 static bool stores_zeros(const Group *g) {
     for (int i = 0; i < g->stores.n; i++) {
         const Node *n = g->stores.at[i].node;
-        while (n->op == OP_stop || (op_info[n->op].kind == KIND_MOVE && n->nin == 1))
+        while (graph_keeps_numbers(n))
             n = n->in[0];
         if (n->op != OP_constant || n->attr.constant.data || n->attr.constant.value != 0)
             return false;
