@@ -197,15 +197,21 @@ RT_FN void rt_cli_options(struct rt_buf *b, const struct rt_cli *cli) {
 }
 
 RT_FN void rt_cli_tasks(struct rt_buf *b, const struct rt_cli *cli) {
+    struct rt_buf help;
+    rt_buf_init(&help, b->rt, b->limit);
     for (int i = 0; i < cli->n_tasks; i++) {
         const struct rt_task *t = &cli->tasks[i];
-        char help[256];
-        snprintf(help, sizeof help, "%s%s", t->help ? t->help : "",
-                 i != cli->task ? ""
-                 : t->help      ? " (default)"
-                                : "(default)");
-        rt_cli_line(b, t->name, NULL, help);
+        rt_buf_clear(&help);
+        rt_putf(&help, "%s%s", t->help ? t->help : "",
+                i != cli->task ? ""
+                : t->help      ? " (default)"
+                               : "(default)");
+        if (help.failed)
+            b->failed = true;
+        else
+            rt_cli_line(b, t->name, NULL, help.text);
     }
+    rt_buf_free(&help);
 }
 
 RT_FN void rt_cli_help(struct rt_buf *b, const struct rt_cli *cli) {
@@ -423,7 +429,7 @@ RT_FN enum rt_status rt_cli_set_common(struct rt_cli_state *s, int which) {
 }
 
 RT_FN enum rt_status rt_cli_unknown(struct rt_cli_state *s) {
-    char wrong[48];
+    char wrong[48]; /* as much as could be near a name */
     const char *nearest = "";
     int distance = (int)s->size < 6 ? 3 : 4;
     snprintf(wrong, sizeof wrong, "%.*s", (int)(s->size < 47 ? s->size : 47), s->name);
@@ -433,9 +439,10 @@ RT_FN enum rt_status rt_cli_unknown(struct rt_cli_state *s) {
         rt_cli_nearer(wrong, s->cli->options[i].name, &nearest, &distance);
     if (*nearest)
         return rt_fail(s->rt, RT_USAGE,
-                       "unknown option --%s; did you mean --%s? (--help lists them all)", wrong,
-                       nearest);
-    return rt_fail(s->rt, RT_USAGE, "unknown option --%s (--help lists them all)", wrong);
+                       "unknown option --%.*s; did you mean --%s? (--help lists them all)",
+                       (int)s->size, s->name, nearest);
+    return rt_fail(s->rt, RT_USAGE, "unknown option --%.*s (--help lists them all)", (int)s->size,
+                   s->name);
 }
 
 /* The option at s->at; names of the program go before those of every trainer. */

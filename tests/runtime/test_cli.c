@@ -187,6 +187,16 @@ Test(cli, help_version_list) {
     for (size_t i = 0; i < sizeof help / sizeof *help; i++)
         cr_expect(strstr(h.out[0], help[i]) != NULL, "missing: %s\nin\n%s", help[i], h.out[0]);
     begin();
+    static char text[1001];
+    memset(text, 'x', sizeof text - 1);
+    const struct rt_task told[] = {{"train", text}};
+    cli.tasks = told;
+    cli.n_tasks = 1;
+    cr_expect_eq(parse("--help"), RT_OK);
+    const char *train = strstr(h.out[0], "  train                   ");
+    cr_assert(train != NULL);
+    cr_expect_eq(strspn(train + 26, "x"), 1000, "a text is cut");
+    begin();
     cr_expect_eq(parse("--version"), RT_OK);
     cr_expect(cli.stop);
     cr_expect_str_eq(h.out[0], "digits, made by nnc 0.1\n");
