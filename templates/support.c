@@ -124,7 +124,12 @@ RT_FN int nn_first_bad(struct nn *nn, const struct nn_region *r, double loss) {
         for (int k = 0; k < r->before[i].n && nn->bad_nan < 0; k++)
             nn_look(nn, r->before[i].first + k);
     if (nn->bad_nan < 0) {
-        //@ again
+        //@ both: if (nn->device.rt.on)
+        //@ both:     (void)nn_run_again(nn, r);
+        //@ both: else
+        //@ both:     r->run(nn, 0);
+        //@ only cuda: (void)nn_run_again(nn, r);
+        //@ only c: r->run(nn, 0);
     }
     nn->replay = false;
     nn->n = threads;
@@ -232,7 +237,14 @@ RT_FN enum rt_status nn_run(struct nn *nn, int region) {
     const bool traced = nn_traced(nn);
     if (traced)
         NN_TRY(nn_trace(nn, r, true));
-    //@ run
+    //@ both: if (nn->device.rt.on)
+    //@ both:     NN_TRY(nn_run_device(nn, region));
+    //@ both: else if (r->parallel && nn->n > 1)
+    //@ only cuda: NN_TRY(nn_run_device(nn, region));
+    //@ only c: if (r->parallel && nn->n > 1)
+    //@ c:     rt_team_run(&nn->team, r->run, nn);
+    //@ c: else
+    //@ c:     r->run(nn, 0);
     if (rt_faulted(&nn->rt))
         return nn_faulted(nn, r);
     return traced ? nn_trace(nn, r, false) : RT_OK;
@@ -334,6 +346,20 @@ RT_FN enum rt_status nn_print(struct nn *nn) {
 RT_FN enum rt_status nn_warn(struct nn *nn) {
     nn_clear_progress(nn);
     return rt_flush(&nn->text, 2);
+}
+
+/* An `expect`: what it says is put between the two. */
+RT_FN void nn_begin_expect(struct nn *nn, bool holds) {
+    rt_buf_clear(&nn->text);
+    rt_puts(&nn->text, holds ? "ok: " : "failed: ");
+}
+
+RT_FN enum rt_status nn_end_expect(struct nn *nn, bool holds) {
+    rt_puts(&nn->text, "\n");
+    NN_TRY(nn_print(nn));
+    if (!holds)
+        nn->failed = RT_EXPECT;
+    return RT_OK;
 }
 
 RT_FN void nn_put_tensor(struct nn *nn, int value, const char *format) {

@@ -24,16 +24,21 @@ RT_FN enum rt_status nn_command_line(struct nn *nn, int argc, char **argv) {
 /* The arena and the threads. */
 RT_FN enum rt_status nn_start(struct nn *nn) {
     struct rt *rt = &nn->rt;
-    //@ arena
+    //@ both: const size_t bytes = nn->device.rt.on ? NN_KEPT : NN_ARENA;
+    //@ both: void *const memory = nn->device.rt.on ? nn_mirror(nn) : rt->alloc(rt, bytes);
+    //@ only cuda: const size_t bytes = NN_KEPT;
+    //@ only cuda: void *const memory = nn_mirror(nn);
+    //@ only c: const size_t bytes = NN_ARENA;
+    //@ only c: void *const memory = rt->alloc(rt, bytes);
     nn->n = NN_PARALLEL ? rt->threads : 1;
     nn->arena = (unsigned char *)memory;
     //@ c: nn->team_memory = rt->alloc(rt, rt_team_bytes(nn->n) + 1);
     //@ c: if (!nn->arena || !nn->team_memory)
-    //@ not c: if (!nn->arena)
+    //@ only cuda: if (!nn->arena)
         return rt_fail(rt, RT_ENV, "no memory: %.1f MB are needed", (double)bytes / 1e6);
     memset(nn->arena, 0, bytes);
     //@ c: return rt_team_start(rt, &nn->team, nn->n, nn->team_memory);
-    //@ not c: return RT_OK;
+    //@ only cuda: return RT_OK;
 }
 
 /* Does an option name the file of the log, an argument of an export, say? */

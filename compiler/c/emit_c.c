@@ -195,39 +195,6 @@ static void emit_tables(CEmit *x) {
         cuda_emit_tables(x);
 }
 
-/* With kernels for both, the choice was made at the start. */
-static void emit_either(CEmit *x, const char *gpu, const char *cpu) {
-    if (x->gpu && x->cpu) {
-        emit_begin(&x->e, "if (nn->device.rt.on)");
-        emit_lines(&x->e, gpu);
-        emit_turn(&x->e, "else");
-    }
-    emit_lines(&x->e, x->cpu ? cpu : gpu);
-    if (x->gpu && x->cpu)
-        emit_end(&x->e, "");
-}
-
-static void emit_run(CEmit *x) {
-    emit_either(x, "NN_TRY(nn_run_device(nn, region));\n",
-                "if (r->parallel && nn->n > 1)\n"
-                "    rt_team_run(&nn->team, r->run, nn);\n"
-                "else\n"
-                "    r->run(nn, 0);\n");
-}
-
-static void emit_run_again(CEmit *x) {
-    emit_either(x, "(void)nn_run_again(nn, r);\n", "r->run(nn, 0);\n");
-}
-
-static void emit_arena(CEmit *x) {
-    const char *on = x->gpu && x->cpu ? "nn->device.rt.on ? " : "", *or = *on ? " : " : "";
-    const char *kept = x->gpu ? "NN_KEPT" : "", *all = x->cpu ? "NN_ARENA" : "";
-    const char *mirror = x->gpu ? "nn_mirror(nn)" : "";
-    const char *plain = x->cpu ? "rt->alloc(rt, bytes)" : "";
-    emit_line(&x->e, "const size_t bytes = %s%s%s%s;", on, kept, or, all);
-    emit_line(&x->e, "void *const memory = %s%s%s%s;", on, mirror, or, plain);
-}
-
 static void emit_cpu(CEmit *x) {
     if (x->cpu)
         link_file(x->link, "cpu.c", fill, x);
@@ -284,15 +251,16 @@ static void fill(void *arg, const char *slot) {
         {"end", emit_end_of_code},   {"main", emit_program_main},
         {"accessors", c_emit_accessors},
         {"device accessors", cuda_emit_accessors},
-        {"run", emit_run},           {"again", emit_run_again},
-        {"arena", emit_arena},       {"cpu", emit_cpu},
+        {"cpu", emit_cpu},
         {"device", emit_device},     {"device state", emit_device_state},
         {"block", cuda_emit_block},  {"device kernels", cuda_emit_kernels},
         {"device regions", cuda_emit_regions},
     };
     CEmit *x = arg;
     if (line_for(x, slot, "cuda: ", x->gpu != NULL) || line_for(x, slot, "c: ", x->cpu != NULL) ||
-        line_for(x, slot, "not c: ", x->cpu == NULL) ||
+        line_for(x, slot, "only cuda: ", x->cpu == NULL) ||
+        line_for(x, slot, "only c: ", x->gpu == NULL) ||
+        line_for(x, slot, "both: ", x->cpu && x->gpu) ||
         line_for(x, slot, "copies: ", c_has_copies(x)) ||
         line_for(x, slot, "given: ", x->values.rows > x->values.scalars) ||
         line_for(x, slot, "not given: ", x->values.rows == x->values.scalars) ||

@@ -110,11 +110,14 @@ static void emit_batches_start(CEmit *x, const BatchLoop *b) {
     cuda_emit_fetch(x, b->steps, NULL, NULL, false);
     uint32_t place = hash_bytes(HASH_START, b->split->name, strlen(b->split->name));
     place = hash_bytes(place, &b->id, sizeof b->id);
-    emit_line(&x->e, "NN_TRY(rt_batches_start(&nn->rt, &nn->loops[%d], &nn->rows[%s], %lld,", b->id,
-              c_split_name(x, b->split), (long long)b->size);
-    emit_line(&x->e, "                        %s, %s, %s, 0x%08xu, nn->entries[%d]++));",
-              b->shuffle ? "true" : "false", b->keep_last ? "false" : "true",
-              b->steps ? c_condition(x, b->steps) : "0", place, b->id);
+    const char *shuffle = b->shuffle ? "true" : "false";
+    const char *drop_last = b->keep_last ? "false" : "true";
+    Text given = {.arena = x->arena};
+    text_printf(&given, "&nn->rt, &nn->loops[%d], &nn->rows[%s], %lld, %s, %s, %s, 0x%08xu, ",
+                b->id, c_split_name(x, b->split), (long long)b->size, shuffle, drop_last,
+                b->steps ? c_condition(x, b->steps) : "0", place);
+    text_printf(&given, "nn->entries[%d]++", b->id);
+    emit_words(&x->e, "NN_TRY(rt_batches_start(", given.at, "));");
     emit_computed(x, b->steps);
 }
 
@@ -258,8 +261,7 @@ static void emit_expect(CEmit *x, const HStmt *s) {
     cuda_emit_fetch_expect(x, s);
     emit_line(&x->e, "const bool holds_%d = %s;", id, c_condition(x, s->value));
     emit_computed(x, s->value);
-    emit_line(&x->e, "rt_buf_clear(&nn->text);");
-    emit_line(&x->e, "rt_puts(&nn->text, holds_%d ? \"ok: \" : \"failed: \");", id);
+    emit_line(&x->e, "nn_begin_expect(nn, holds_%d);", id);
     c_emit_format(x, s->format, "");
     if (s->relation) {
         emit_begin(&x->e, "if (!holds_%d)", id);
@@ -270,11 +272,8 @@ static void emit_expect(CEmit *x, const HStmt *s) {
         emit_line(&x->e, "rt_puts(&nn->text, \")\");");
         emit_end(&x->e, "");
     }
-    emit_line(&x->e, "rt_puts(&nn->text, \"\\n\");");
     emit_format_computed(x, s->format);
-    emit_line(&x->e, "NN_TRY(nn_print(nn));");
-    emit_line(&x->e, "if (!holds_%d)", id);
-    emit_line(&x->e, "    nn->failed = RT_EXPECT;");
+    emit_line(&x->e, "NN_TRY(nn_end_expect(nn, holds_%d));", id);
 }
 
 static void emit_stmt(CEmit *x, const HStmt *s) {
