@@ -1,20 +1,30 @@
 #!/bin/bash
 # The graphs of the kernel tests as CUDA text: run by the shim in three orders of threads, the bits
-# are those of target c; nvcc takes the text without a warning, and kernels in f32 neither spill nor
-# have a stack nor compute anything in f64.
+# are those of target c; once more with the build of the shim that finds races and reads of what
+# nobody wrote; nvcc takes the text without a warning, and kernels in f32 neither spill nor have a
+# stack nor compute anything in f64.
 # tier: test
 . tests/lib.sh
 need_cuda_headers
 mkdir -p "$BUILD/cuda_shim" "$work/texts"
-flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
-    "$BUILD/cuda_shim/plain.a" || exit 1
-export CASE_CUDA=$BUILD/cuda_shim CASE_TEXTS=$work/texts
-for suite in test_kernels test_layout test_fuse test_windows; do
-    "$BUILD/tests/unit/$suite" >"$work/log" 2>&1 || {
-        grep -v '^In file' "$work/log" | tail -n 20
-        wrong "$suite on cuda"
-    }
-done
+
+# suites WAY ORDERS: with that build of the shim
+suites() {
+    local way=$1 suite compile link
+    flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
+        "$BUILD/cuda_shim/$way.a" || exit 1
+    shim_flags "$way"
+    export CASE_CUDA="${compile[*]}|${link[*]} $BUILD/cuda_shim/$way.a -lm -pthread" CASE_ORDERS=$2
+    for suite in test_kernels test_layout test_fuse test_windows; do
+        "$BUILD/tests/unit/$suite" >"$work/log" 2>&1 || {
+            grep -v '^In file' "$work/log" | tail -n 20
+            wrong "$suite on cuda, $way"
+        }
+    done
+}
+
+CASE_TEXTS=$work/texts suites plain "forward reverse random"
+suites race random
 [ -x "$CUDA/bin/nvcc" ] || {
     echo "no nvcc: the text was not compiled for a GPU"
     finish

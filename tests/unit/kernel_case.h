@@ -45,8 +45,8 @@ typedef struct CaseValue {
     int64_t elements;
 } CaseValue;
 /* The same values by CUDA kernels (kernel_cuda.c): NULL, or what is wrong. After case_check's
- * program has left its own. `shim`, `build`: folders. */
-const char *case_check_cuda(KernelCase *c, const char *shim, const char *build, int n,
+ * program has left its own. `how`: CASE_CUDA; `build`: a folder. */
+const char *case_check_cuda(KernelCase *c, const char *how, const char *build, int n,
                             const CaseValue *want);
 
 #endif
