@@ -82,6 +82,15 @@ HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z) {
     return h;
 }
 
+HExpr *host_positive(Build *b, HExpr *x, const char *word, Span at) {
+    if (x->type == HT_INT)
+        x = host_op(b, OP_cast, HT_REAL, x, NULL, NULL);
+    HExpr *h = host_op(b, OP_abs, HT_REAL, x, NULL, NULL);
+    h->s = word;
+    h->span = at;
+    return h;
+}
+
 HExpr *host_turn(Build *b, HExpr *round, HExpr *n, const char *word, Span at) {
     HExpr *h = host_op(b, OP_mod, HT_INT, round, n, NULL);
     h->s = word;

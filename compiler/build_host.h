@@ -11,6 +11,8 @@ HExpr *host_const_bool(Build *b, bool x);
 HExpr *host_const_string(Build *b, const char *s);
 HExpr *host_var(Build *b, HostVar *v);
 HExpr *host_op(Build *b, Op op, HType type, HExpr *x, HExpr *y, HExpr *z);
+/* x as a real, which the statement `word` takes only above 0 */
+HExpr *host_positive(Build *b, HExpr *x, const char *word, Span at);
 /* round mod n for the statement `word`, which has its turn every n >= 1 rounds */
 HExpr *host_turn(Build *b, HExpr *round, HExpr *n, const char *word, Span at);
 HExpr *host_option(Build *b, Option *o);

@@ -323,6 +323,8 @@ static bool collect_targets(Build *b, Env *env, Ast *s, const Dependences *d, Ta
 /* One factor for all: min(1, limit / norm), the norm over all gradients (ruling D11). */
 static bool clip_gradients(Build *b, Env *env, Ast *clip, Targets *t) {
     Value limit = build_expr(b, env, clip);
+    if (limit.kind == V_HOST && limit.host->type != HT_BOOL && limit.host->type != HT_STRING)
+        limit = value_host(host_positive(b, limit.host, "clip", build_place(b, clip->span)));
     Node *l = limit.kind == V_POISON ? NULL : value_to_node(b, limit, b->g->real, clip->span);
     if (l && l->shape.rank)
         build_error(b, clip->span, "'clip' takes one number, found %s", value_text(b, limit));

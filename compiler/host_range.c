@@ -96,6 +96,8 @@ bool host_may_overflow(const HExpr *h) {
 
 bool host_may_stop(const HExpr *h) {
     bool divides = is_whole_op(h, OP_floordiv) || is_whole_op(h, OP_mod);
+    if (h->kind == HX_OP && h->op == OP_abs && h->s)
+        return true;
     if (divides && bounds_of(h->args[1]).lo <= 0)
         return true;
     if (host_may_overflow(h))

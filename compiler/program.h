@@ -98,7 +98,8 @@ struct HExpr {
     const char *name; /* HX_OP: that the program gives it first, or NULL */
     HKind kind;
     HType type;
-    Op op; /* mod with a text s: the turn of a statement that this word names, n at least 1 */
+    Op op; /* with a text s, the word of a statement: mod is its turn, every n >= 1 rounds; abs a
+              number that it takes only above 0 */
     int nargs;
     HExpr *args[3];
     int64_t i;

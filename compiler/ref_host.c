@@ -48,11 +48,11 @@ static int64_t whole_quotient(Ref *r, const HExpr *h, int64_t x, int64_t y) {
             ref_fail(r, REF_USAGE, "%s: integer division by zero", ref_where(r, h->span));
         return 0;
     }
-    if (h->op == OP_mod)
-        return y == -1 ? 0 : (x % y + y) % y;
-    if (y == -1)
+    if (y == -1 && h->op == OP_floordiv)
         return x == INT64_MIN ? too_large(r, h, x, "//", y) : -x;
-    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+    int64_t rest = y == -1 ? 0 : x % y;
+    bool back = rest != 0 && (x < 0) != (y < 0);
+    return h->op == OP_mod ? rest + (back ? y : 0) : x / y - back;
 }
 
 /* *z: of whole numbers x and y (0 where there is one); false: this op knows them only as reals. */
@@ -109,6 +109,12 @@ static HValue number_op(Ref *r, const HExpr *h) {
         v[i] = ref_value(r, h->args[i]);
         at[i] = as_number(h->args[i]->type, v[i]);
         whole = whole && h->args[i]->type == HT_INT;
+    }
+    if (h->op == OP_abs && h->s && !(at[0] > 0)) {
+        if (!has_failed(r))
+            ref_fail(r, REF_USAGE, "%s: '%s' takes a number above 0, found %g",
+                     ref_where(r, h->span), h->s, at[0]);
+        return (HValue){.f = 1};
     }
     int64_t z;
     if (whole && whole_op(r, h, v[0].i, v[1].i, &z))

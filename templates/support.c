@@ -315,6 +315,16 @@ RT_FN int64_t nn_turn(struct nn *nn, int64_t round, int64_t n, const char *what,
     return 0;
 }
 
+/* x for a statement that takes only numbers above 0. */
+RT_FN double nn_positive(struct nn *nn, double x, const char *what, const char *where) {
+    if (x > 0)
+        return x;
+    if (nn->failed != RT_USAGE)
+        rt_fail(&nn->rt, RT_USAGE, "%s: '%s' takes a number above 0, found %g", where, what, x);
+    nn->failed = RT_USAGE;
+    return 1;
+}
+
 /* A whole number as tensors have them. */
 RT_FN int32_t nn_int32(struct nn *nn, int64_t x, const char *name, const char *where) {
     if (x >= INT32_MIN && x <= INT32_MAX)

@@ -32,6 +32,8 @@ static const struct {
 static const char *form_of(const HExpr *h) {
     if (h->op == OP_mod && h->s)
         return "nn_turn(nn, %0, %1, %s, %w)";
+    if (h->op == OP_abs && h->s)
+        return "nn_positive(nn, %0, %s, %w)";
     for (int i = 0; i < COUNT_OF(checked_forms) && host_may_overflow(h); i++)
         if (checked_forms[i].op == h->op)
             return checked_forms[i].form;
