@@ -156,6 +156,17 @@ shim_flags() {
     esac
 }
 
+# kernel_cases_on_cuda WAY ORDERS: from here on the unit tests of kernels run their graphs as CUDA
+# too, with that build of the shim, once in each order of threads
+kernel_cases_on_cuda() {
+    local compile link
+    mkdir -p "$BUILD/cuda_shim"
+    flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
+        "$BUILD/cuda_shim/$1.a" || exit 1
+    shim_flags "$1"
+    export CASE_CUDA="${compile[*]}|${link[*]} $BUILD/cuda_shim/$1.a -lm -pthread" CASE_ORDERS=$2
+}
+
 # shim_program TO SOURCE.cu plain|memory|race [FLAGS…]
 shim_program() {
     local to=$1 source=$2 way=$3 compile link

@@ -6,19 +6,16 @@
 # tier: test
 . tests/lib.sh
 need_cuda_headers
-mkdir -p "$BUILD/cuda_shim" "$work/texts"
+mkdir "$work/texts"
 
 # suites WAY ORDERS: with that build of the shim
 suites() {
-    local way=$1 suite compile link
-    flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
-        "$BUILD/cuda_shim/$way.a" || exit 1
-    shim_flags "$way"
-    export CASE_CUDA="${compile[*]}|${link[*]} $BUILD/cuda_shim/$way.a -lm -pthread" CASE_ORDERS=$2
+    local suite
+    kernel_cases_on_cuda "$@"
     for suite in test_kernels test_layout test_fuse test_windows; do
         "$BUILD/tests/unit/$suite" >"$work/log" 2>&1 || {
             grep -v '^In file' "$work/log" | tail -n 20
-            wrong "$suite on cuda, $way"
+            wrong "$suite on cuda, $1"
         }
     done
 }

@@ -5,15 +5,13 @@
 cd "$(dirname "$0")/../.." || exit 2
 . tests/lib.sh
 need_cuda_headers
-mkdir -p "$BUILD/cuda_shim"
-flock "$BUILD/cuda_shim/lock" make -s -C tests/cuda_shim B="$BUILD/cuda_shim" CUDA="$CUDA" \
-    "$BUILD/cuda_shim/plain.a" || exit 1
+kernel_cases_on_cuda plain "forward reverse random"
 model=models/digits.nn
 small_of $model
 red=0
 
 products() { # FAULT
-    CASE_CUDA=$BUILD/cuda_shim NNC_MUTATE=$1 "$BUILD/tests/unit/test_kernels" \
+    NNC_MUTATE=$1 "$BUILD/tests/unit/test_kernels" \
         --filter 'kernels/products_with_rests' >"$work/log-$1" 2>&1
 }
 

@@ -1,7 +1,8 @@
 /* kernel_cuda.c: the graph of a case lowered to CUDA, run by the shim, gives the bits of target c.
  *
- * tests/kernels/cuda.sh sets CASE_CUDA, how g++ makes objects and, behind a '|', programs of them
- * with one build of the shim; and CASE_ORDERS, the orders of threads in which each is run once.
+ * kernel_cases_on_cuda (tests/lib.sh) sets CASE_CUDA, how g++ makes objects and, behind a '|',
+ * programs of them with one build of the shim; and CASE_ORDERS, the orders of threads in which each
+ * is run once.
  */
 #include "cuda/print.h"
 #include "kernel_case.h"
